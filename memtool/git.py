@@ -1,0 +1,198 @@
+"""Arguments -> parsed git output: the git command, driven through GitPython.
+
+Knows that git is a command, how its environment is kept clean, and what a repository looks like on
+disk, so that the usual questions (is there one, which revision) need no command at all. Everything
+works without git; `problem` says what is missing and how to mend it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memtool.errors import Finding, VaultError
+from memtool.repository import Head, find_work_tree, read_head
+
+if TYPE_CHECKING:
+    from git.cmd import Git as Command
+
+# A hook is run with these set for the repository it belongs to, which need not be the vault's.
+LOCATING = (
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_NAMESPACE",
+    "GIT_PREFIX",
+    "GIT_GRAFT_FILE",
+    "GIT_SHALLOW_FILE",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_NO_REPLACE_OBJECTS",
+    "GIT_INTERNAL_SUPER_PREFIX",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_DIFF_OPTS",
+    "GIT_GLOB_PATHSPECS",
+    "GIT_NOGLOB_PATHSPECS",
+    "GIT_ICASE_PATHSPECS",
+    "GIT_TRACE",
+    "GIT_TRACE2",
+    "GIT_TRACE2_EVENT",
+)
+_ENVIRONMENT = {
+    "LC_ALL": "C",
+    "LANGUAGE": "C",
+    "GIT_TERMINAL_PROMPT": "0",  # never ask: nobody may be there to answer
+    "GIT_OPTIONAL_LOCKS": "0",  # reading leaves the index alone
+    "GIT_LITERAL_PATHSPECS": "1",  # a note may be called `*.md` or `:(top)x.md`
+    "GIT_PAGER": "cat",
+}
+# A repository's own configuration can name a command here; a vault must not run one by being read.
+_SETTINGS = ("-c", "core.quotepath=off", "-c", "core.fsmonitor=false", "-c", "color.ui=false")
+
+
+class Git:
+    """The git command, run in one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def problem(self) -> Finding | None:
+        """Say why there is no history here, and how to get it; ``None`` when there is one."""
+        if not _is_installed():
+            fix = "install git; notes are read and searched without it"
+            return _problem("git-missing", "git is not installed or not on PATH, so there is no history", fix)
+        status, out, error = self._try("rev-parse", "--is-inside-work-tree")
+        if status:
+            return self._explain(error)
+        if out.strip() == b"true":
+            return None
+        return _problem("git-bare", "this is a git repository without a work tree", "use a clone of it")
+
+    def work_tree(self) -> Path | None:
+        """Give the root of the work tree around the folder; ``None`` when there is none."""
+        return find_work_tree(self.folder)
+
+    def head(self) -> Head:
+        """Tell revision and branch, from git's files where they are plain, else by asking git."""
+        tree = self.work_tree()
+        if tree is None:
+            return Head(None, None)
+        return read_head(tree / ".git") or self._ask_head()
+
+    def changed(self) -> list[str]:
+        """List what differs from the last commit below the folder, new files too; paths as in the vault."""
+        arguments = (
+            "--porcelain=v1",
+            "-z",
+            "--no-renames",
+            "--untracked-files=all",
+            "--ignore-submodules=all",
+        )
+        out = self.run("status", *arguments, "--", ".")
+        start = len(self.run("rev-parse", "--show-prefix").rstrip(b"\n"))
+        return sorted(os.fsdecode(line[3 + start :]) for line in out.split(b"\0") if line)
+
+    def init(self) -> None:
+        """Make the folder a repository; in one that is there already nothing changes."""
+        self.run("init", "--quiet")
+
+    def run(self, *arguments: str) -> bytes:
+        """Run git and give its output. VaultError with git's own words when it fails."""
+        if not _is_installed():
+            raise VaultError("git is not installed or not on PATH", fix="install git")
+        status, out, error = self._try(*arguments)
+        if status:
+            problem = self._explain(error)
+            raise VaultError(
+                f"`git {arguments[0]}` failed in `{self.folder}`", why=problem.what, fix=problem.fix
+            )
+        return out
+
+    def _try(self, *arguments: str) -> tuple[int, bytes, str]:
+        status, out, error = _command(self.folder).execute(
+            [*_program(), *_SETTINGS, *arguments],
+            with_extended_output=True,
+            with_exceptions=False,
+            stdout_as_string=False,
+            strip_newline_in_stdout=False,
+            env=_ENVIRONMENT,
+        )
+        return status, out, error if isinstance(error, str) else error.decode(errors="replace")
+
+    def _explain(self, error: str) -> Finding:
+        if "dubious ownership" in error:
+            import shlex
+
+            owned = re.search(r"in repository at '(.+)'", error)
+            tree = owned[1] if owned else str(self.work_tree() or self.folder)
+            what = f"git does not trust `{tree}`, which belongs to another user, so history is off"
+            # Whether to trust it is for a person to decide: memtool never edits the user's settings.
+            fix = f"git config --global --add safe.directory {shlex.quote(tree)}"
+            return _problem("git-ownership", what, fix)
+        if "not a git repository" in error:
+            what = "this folder is in no git work tree, so there is no history"
+            if any(os.path.lexists(above / ".git") for above in (self.folder, *self.folder.parents)):
+                what = f"git cannot use the repository here: {error}"
+            return _problem("git-none", what, "run `memtool init` or `git init` there")
+        if "bare repository" in error or "must be run in a work tree" in error:
+            return _problem("git-bare", "this is a git repository without a work tree", "use a clone of it")
+        return _problem("git-failed", f"git failed: {error}", "run `git status` there and mend what it says")
+
+    def _ask_head(self) -> Head:
+        status, out, _ = self._try("rev-parse", "--verify", "--quiet", "HEAD")
+        revision = out.decode().strip() if not status else None
+        status, out, _ = self._try("symbolic-ref", "--quiet", "--short", "HEAD")
+        return Head(revision, os.fsdecode(out).strip() if not status else None)
+
+
+def _problem(code: str, what: str, fix: str) -> Finding:
+    return Finding(code, ".", 0, what, fix)
+
+
+# The command
+
+
+def _is_installed() -> bool:
+    import shutil
+
+    return shutil.which("git") is not None
+
+
+def _program() -> Sequence[str]:
+    """Name the command to run; GitPython can add to the environment but not take from it, `env` can."""
+    present = [name for name in LOCATING if name in os.environ]
+    return ["env", *(part for name in present for part in ("-u", name)), "git"] if present else ["git"]
+
+
+def _command(folder: Path) -> Command:
+    # Imported late: on import it runs `git version`, and raises where that fails unless told to be quiet.
+    if "git.cmd" not in sys.modules:
+        quiet = {name: value for name, value in os.environ.items() if name not in LOCATING}
+        with _environment(quiet | {"GIT_PYTHON_REFRESH": "quiet"}):
+            import git.cmd  # noqa: F401
+    from git.cmd import Git as Command
+
+    return Command(str(folder))
+
+
+@contextmanager
+def _environment(wanted: Mapping[str, str]) -> Iterator[None]:
+    """Set this process's environment for a moment, and put back what was there."""
+    before = dict(os.environ)
+    try:
+        for name in before.keys() - wanted.keys():
+            del os.environ[name]
+        os.environ.update(wanted)
+        yield
+    finally:
+        for name in os.environ.keys() - before.keys():
+            del os.environ[name]
+        os.environ.update(before)

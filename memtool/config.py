@@ -42,8 +42,8 @@ class Config(NamedTuple):
     ignore: tuple[str, ...] = ()
     catalog_lines: int = 200
     catalog_bytes: int = 25_000
-    chunk_characters: int = 800
-    chunk_wide_characters: int = 350
+    chunk_characters: int = 1100
+    chunk_wide_characters: int = 480
     findings: tuple[Finding, ...] = ()
 
 

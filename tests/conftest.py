@@ -76,7 +76,11 @@ def vault(tmp_path: Path) -> Path:
 @pytest.fixture
 def git_vault(vault: Path) -> Path:
     """The garden in a git work tree with one commit."""
-    for arguments in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-q", "-m", "Start the garden"]):
+    for arguments in (
+        ["init", "-q", "-b", "main"],
+        ["add", "-A"],
+        ["commit", "-q", "-m", "Start the garden"],
+    ):
         subprocess.run(["git", *arguments], cwd=vault, check=True, capture_output=True)
     return vault
 
@@ -110,3 +114,40 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Ran]]:
         return Ran(code, out.getvalue(), err.getvalue())
 
     yield run
+
+
+@pytest.fixture
+def open_memory() -> Iterator[Callable[..., object]]:
+    """Open vaults with the fake embedder, and close them at the end."""
+    from memtool.embedders.fake import FakeEmbedder
+    from memtool.memory import Memory
+
+    opened: list[Memory] = []
+
+    def open_memory(folder: Path, *, embedder: object = "fake") -> Memory:
+        chosen = FakeEmbedder() if embedder == "fake" else embedder
+        opened.append(Memory.open(folder, embedder=chosen))  # type: ignore[arg-type]
+        return opened[-1]
+
+    yield open_memory
+    for memory in opened:
+        memory.close()
+
+
+def write_notes(folder: Path, notes: dict[str, str | bytes]) -> Path:
+    """Lay notes out below *folder*."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for path, text in notes.items():
+        file = folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return folder
+
+
+def snapshot(folder: Path) -> dict[str, tuple[bytes, int]]:
+    """Give the bytes and the modification time of every file that is not memtool's or git's own."""
+    return {
+        file.relative_to(folder).as_posix(): (file.read_bytes(), file.stat().st_mtime_ns)
+        for file in sorted(folder.rglob("*"))
+        if file.is_file() and not {".memtool", ".git"} & set(file.relative_to(folder).parts)
+    }

@@ -1,0 +1,5 @@
+"""``python -m memtool``."""
+
+from memtool.cli.main import run
+
+run()

@@ -1,0 +1,89 @@
+"""A query -> an answer: the vault looked at, the question made a vector, the index searched.
+
+Knows who must be asked in which order, and which failures still leave an answer. Knows nothing of
+how hits are found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from memtool import coverage as covering
+from memtool import search as searching
+from memtool.answer import Answer, Freshness, not_fresh
+from memtool.derived import Asked, Derived
+from memtool.errors import EmbedderError, LockError, StaleError, UsageError
+from memtool.refresh import RefreshReport
+from memtool.search import Query
+
+#: Texts that a search embeds by itself before it answers; of more, a few, and `memtool index` the rest.
+SEARCH_EMBEDS = 256
+
+
+def answer(
+    derived: Derived,
+    query: Query,
+    *,
+    look: Callable[[], RefreshReport] | None,
+    fresh: bool = False,
+    revision: str = "",
+) -> Answer:
+    """Answer *query* from what *look* has brought up to date; None answers from the index as it is.
+
+    *fresh* raises StaleError unless every note's current bytes were searched.
+    """
+    return derived.mended(lambda: _answer(derived, query, look, fresh, revision))
+
+
+def _answer(
+    derived: Derived, query: Query, look: Callable[[], RefreshReport] | None, fresh: bool, revision: str
+) -> Answer:
+    report, busy = _look(look) if look else (None, ())
+    if report is None and not derived.index.fact("looked"):
+        raise StaleError("nothing is indexed yet", why="the vault was never read", fix="run `memtool index`")
+    if fresh and (report is None or report.unread):
+        raise not_fresh(report)
+    asked = _ask(derived, query, most=SEARCH_EMBEDS if look else 0)
+    with derived.index.still():
+        found = searching.search(derived.index, query, asked.meaning)
+        notes = derived.index.count("notes")
+    freshness = Freshness.of(
+        report,
+        notes=notes,
+        covered=asked.covered,
+        rankers=_rankers(query.mode, asked),
+        revision=revision,
+        remarks=(*busy, *derived.take_remarks(), *asked.remarks),
+    )
+    return Answer(found.hits, found=found, freshness=freshness)
+
+
+def _look(look: Callable[[], RefreshReport]) -> tuple[RefreshReport | None, tuple[str, ...]]:
+    """Refresh before answering; another writer at work is told of."""
+    try:
+        return look(), ()
+    except LockError as error:
+        return None, (error.what,)
+
+
+def _ask(derived: Derived, query: Query, *, most: int) -> Asked:
+    """Make the question a vector; where words can answer alone, a failure is only told of."""
+    if query.mode == "lexical" or not query.text.strip():
+        return Asked(None, 0.0)
+    if query.mode == "semantic" and derived.embedder is None:
+        why, fix = "the embedder is switched off", "search by words, or set `embedder`"
+        raise UsageError("there is no meaning to search by", why=why, fix=fix)
+    try:
+        return derived.ask(query.text, most=most)
+    except EmbedderError as error:
+        if query.mode == "semantic":
+            raise
+        why = f" ({error.why})" if error.why else ""
+        lacking = covering.last_known(derived.index).missing
+        more = (f"{lacking} texts have no vector yet",) if lacking else ()
+        return Asked(None, 0.0, (f"vectors took no part: {error.what}{why}", *more))
+
+
+def _rankers(mode: str, asked: Asked) -> tuple[str, ...]:
+    parts = (("words", mode != "semantic"), ("vectors", asked.meaning is not None))
+    return tuple(name for name, took_part in parts if took_part)

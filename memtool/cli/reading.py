@@ -1,0 +1,123 @@
+"""search, show, status: commands that change nothing in the vault."""
+
+from __future__ import annotations
+
+import argparse
+
+from memtool.cli import render
+from memtool.cli.main import NO, OK
+from memtool.memory import Memory
+
+
+def flags(command: str, parser: argparse.ArgumentParser) -> None:
+    """Give *parser* the flags of *command*."""
+    if command == "search":
+        _search_flags(parser)
+    elif command == "show":
+        parser.add_argument("anchor", help="path:start-end, path:line, or a whole note's path")
+
+
+def _search_flags(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("question", nargs="+", help="what to find, in plain words")
+    add("--limit", type=int, metavar="N", help="hits at most (default 5; with --semantic 3)")
+    add("--min-score", type=float, metavar="X", help="show hits from this score on (default: calibrated)")
+    add(
+        "--type",
+        action="append",
+        default=[],
+        metavar="TYPE",
+        help="only notes of this type (may be repeated)",
+    )
+    add(
+        "--tag",
+        action="append",
+        default=[],
+        metavar="TAG",
+        help="only notes with this tag (repeated: with all)",
+    )
+    add("--path", default="", metavar="GLOB", help="only notes whose path matches")
+    add("--since", default="", metavar="DAY", help="only notes of this ISO day or later")
+    add("--until", default="", metavar="DAY", help="only notes of this ISO day or earlier")
+    mode = parser.add_mutually_exclusive_group()
+    mode.add_argument("--lexical", dest="mode", action="store_const", const="lexical", help="by words alone")
+    mode.add_argument(
+        "--semantic", dest="mode", action="store_const", const="semantic", help="by meaning alone"
+    )
+    add("--fusion", choices=("weighted", "rrf"), default="weighted", help="how words and meaning are joined")
+    add("--explain", action="store_true", help="every ranker's score and rank, and the near misses")
+    add("--budget", type=float, metavar="TOKENS", help="the best hits that fit into so many tokens")
+    add("--fresh", action="store_true", help="exit 2 unless every note's current bytes were searched")
+    add("--no-refresh", dest="refresh", action="store_false", help="answer from the index as it is")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run one of this group's commands."""
+    with Memory.open(options.vault) as memory:
+        return {"search": _search, "show": _show, "status": _status}[options.command](memory, options)
+
+
+def _search(memory: Memory, options: argparse.Namespace) -> int:
+    question = " ".join(options.question)
+    answer = memory.search(
+        question,
+        limit=options.limit,
+        min_score=options.min_score,
+        mode=options.mode or "hybrid",
+        types=options.type,
+        tags=options.tag,
+        path=options.path,
+        since=options.since,
+        until=options.until,
+        budget=options.budget,
+        fusion=options.fusion,
+        refresh=options.refresh,
+        fresh=options.fresh,
+    )
+    if options.json:
+        render.document(render.answer_document(question, answer, explain=options.explain))
+    else:
+        render.answer(question, answer, explain=options.explain)
+    return OK if answer else NO
+
+
+def _show(memory: Memory, options: argparse.Namespace) -> int:
+    lines = memory.show(options.anchor)
+    if options.json:
+        numbered = [{"line": number, "text": text} for number, text in lines]
+        render.document({"anchor": options.anchor, "lines": numbered, "notice": render.NOTICE})
+    else:
+        for number, text in lines:
+            render.out(f"{number:>6}  {text}")
+    return OK
+
+
+def _status(memory: Memory, options: argparse.Namespace) -> int:
+    status = memory.status()
+    if options.json:
+        value = {**status._asdict(), "ahead": status.ahead._asdict(), "coverage": status.coverage._asdict()}
+        value["findings"] = render.findings_value(status.findings)
+        render.document(value)
+        return OK
+    ahead = status.ahead
+    waiting = f"{ahead.read} to read, {ahead.gone} gone" if ahead.read or ahead.gone else "nothing to read"
+    place = (
+        f" at {status.revision[:7]}" + (f" on {status.branch}" if status.branch else "")
+        if status.revision
+        else ""
+    )
+    render.out(f"vault     {status.root}{place}")
+    render.out(f"notes     {status.notes} in {render.counted(status.chunks, 'chunk')}; {waiting}")
+    coverage = status.coverage
+    if status.embedder == "none":
+        render.out("vectors   none (the embedder is switched off)")
+    else:
+        waiting = f"; {render.counted(coverage.notes_waiting, 'note')} not looked at yet"
+        told = f"vectors   {coverage.have} of {coverage.want} texts ({status.embedder})"
+        render.out(told + (waiting if coverage.notes_waiting else ""))
+    render.out(
+        f"cache     words {render.size(status.index_bytes)}, vectors {render.size(status.vector_bytes)}"
+    )
+    render.out(f"findings  {len(status.findings) or 'none'}")
+    render.findings(status.findings)
+    return OK

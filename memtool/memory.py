@@ -1,0 +1,292 @@
+"""A folder -> an open `Memory`: the rooms joined, the public API.
+
+Each method hands its work to one room and the result to the next. What is decided is decided
+in the rooms; this one only knows who must be asked in which order.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from memtool import answering, repository, request
+from memtool import config as configuration
+from memtool import coverage as covering
+from memtool import refresh as refreshing
+from memtool import search as searching
+from memtool.anchor import Anchor
+from memtool.answer import Answer
+from memtool.config import Config
+from memtool.derived import Derived, take_embedder
+from memtool.errors import Finding, NoteError, UsageError
+from memtool.index import Index
+from memtool.refresh import RefreshReport
+from memtool.repository import Head
+from memtool.search import Query
+from memtool.vault import Vault, digest
+
+if TYPE_CHECKING:
+    from memtool.calibration import Calibration
+    from memtool.cataloguing import CatalogReport
+    from memtool.checks import Status
+    from memtool.embedders.base import Embedder
+    from memtool.vectors import Vectors
+
+
+class Memory:
+    """An open vault: search it, add to it, ask what state it is in. Usable with ``with``."""
+
+    def __init__(
+        self, vault: Vault, config: Config, *, embedder: Embedder | Literal["config"] | None = "config"
+    ) -> None:
+        self.vault, self.config = vault, config
+        self.derived = Derived(vault, config, embedder)
+
+    @classmethod
+    def open(
+        cls,
+        folder: str | Path | None = None,
+        *,
+        embedder: Embedder | Callable[..., Any] | str | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> Memory:
+        """Open the vault at *folder*; None looks for it as the command line does.
+
+        *embedder* None takes what the configuration names (the offline model by default); it may be
+        a name, an embedder, or a function from texts to vectors. Raises VaultError when there is no vault.
+        """
+        environment = os.environ if environment is None else environment
+        vault = Vault.find(folder, environment=environment)
+        config = configuration.load(vault.root, environment=environment)
+        return cls(vault, config, embedder=take_embedder(embedder))
+
+    def close(self) -> None:
+        self.derived.close()
+
+    def __enter__(self) -> Memory:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    # -- the rooms ---------------------------------------------------------------------------
+
+    @property
+    def index(self) -> Index:
+        return self.derived.index
+
+    @property
+    def embedder(self) -> Embedder | None:
+        return self.derived.embedder
+
+    @property
+    def vectors(self) -> Vectors:
+        return self.derived.vectors
+
+    # -- bringing up to date -----------------------------------------------------------------
+
+    def refresh(
+        self,
+        *,
+        accept_loss: bool = False,
+        progress: Callable[[Iterable[object], int], Iterable[object]] | None = None,
+    ) -> RefreshReport:
+        """Bring the words up to date with the vault; costs what changed."""
+        config = self.config
+        return self.derived.mended(
+            lambda: refreshing.refresh(
+                self.vault,
+                self.index,
+                limit=config.chunk_characters,
+                wide_limit=config.chunk_wide_characters,
+                ignore=config.ignore,
+                accept_loss=accept_loss,
+                progress=progress,
+            )
+        )
+
+    def embed(
+        self,
+        *,
+        most: int | None = None,
+        again: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> int:
+        """Embed texts without a vector, at most *most*; give how many. *again* retries unusable ones."""
+        return self.derived.embed(most=most, again=again, progress=progress)
+
+    def coverage(self) -> covering.Coverage:
+        """Tell how much of the vault the vectors cover."""
+        return self.derived.coverage()
+
+    def rebuild(self) -> None:
+        """Empty the index; the next refresh makes it again, and vectors are kept by their text."""
+        self.derived.clear_index()
+
+    def take_remarks(self) -> tuple[str, ...]:
+        """Give what happened on the way that a person should know, each thing once."""
+        return self.derived.take_remarks()
+
+    # -- asking ------------------------------------------------------------------------------
+
+    def search(
+        self,
+        question: str,
+        *,
+        limit: int | None = None,
+        min_score: float | None = None,
+        mode: searching.Mode = "hybrid",
+        types: str | Sequence[str] = (),
+        tags: str | Sequence[str] = (),
+        path: str = "",
+        since: str = "",
+        until: str = "",
+        budget: float | None = None,
+        fusion: Literal["weighted", "rrf"] = "weighted",
+        refresh: bool = True,
+        fresh: bool = False,
+    ) -> Answer:
+        """Find the lines that answer *question*, best first; an empty answer means nothing is relevant.
+
+        *limit* and *min_score* None take the defaults of the mode: 5 hits and the calibrated line, or
+        for ``semantic`` 3 hits from 0.35 on. *fresh* raises StaleError unless every note's current
+        bytes were searched. Raises EmbedderError only in the ``semantic`` mode; otherwise words answer
+        alone, and the freshness says so.
+        """
+        query = Query(
+            question,
+            mode=mode,
+            types=request.listed(types),
+            tags=request.listed(tags),
+            path=path,
+            since=since,
+            until=until,
+            budget=budget,
+            fusion=fusion,
+        )
+        query = request.complete(query, self.config, limit=limit, min_score=min_score)
+        query = self.derived.calibrated(query)
+        revision = self._head().revision or ""
+        return answering.answer(
+            self.derived,
+            query,
+            look=self.refresh if refresh or fresh else None,
+            fresh=fresh,
+            revision=revision,
+        )
+
+    def calibrate(self, *, keep: bool = True) -> Calibration:
+        """Find out below which chance this vault's answers are noise; *keep* sets that line."""
+        self.refresh()
+        self.embed()
+        return self.derived.calibrate(keep=keep)
+
+    def show(self, anchor: Anchor | str) -> list[tuple[int, str]]:
+        """Give the numbered lines of an anchor as they stand in the file now.
+
+        Raises PathError when there is no such note, UsageError when it has no such lines.
+        """
+        from memtool import note
+
+        anchor = Anchor.parse(anchor) if isinstance(anchor, str) else anchor
+        lines = note.parse(self.vault.read(anchor.path)).lines
+        start, end = (anchor.start, anchor.end) if anchor.start else (1, len(lines))
+        if start > len(lines) and anchor.start:
+            raise UsageError(
+                f"{anchor.path} has no line {start}",
+                why=f"it has {len(lines)}",
+                fix=f"run `memtool show {anchor.path}`",
+            )
+        return list(enumerate(lines[start - 1 : end], start))
+
+    def status(self) -> Status:
+        """Tell how the vault and what is worked out from it stand; changes nothing in the vault."""
+        from memtool import checks
+
+        odd = self._own_findings()
+        return self.derived.mended(lambda: checks.status(self.vault, self.derived, self._head(), odd))
+
+    def check(self, *, deep: bool = False) -> list[Finding]:
+        """Look for everything that is odd; *deep* makes the index anew beside the live one and compares."""
+        return self.derived.mended(lambda: self._check(deep=deep))
+
+    def _check(self, *, deep: bool) -> list[Finding]:
+        from memtool import checks
+
+        report, config = self.refresh(), self.config
+        found = [*self._own_findings(), *report.findings, *self.index.findings(), *self._catalog_findings()]
+        found += checks.unusable(self.derived)
+        if deep:
+            found += checks.deep(
+                self.vault,
+                self.index,
+                ignore=config.ignore,
+                limit=config.chunk_characters,
+                wide_limit=config.chunk_wide_characters,
+                unread=report.unread,
+            )
+        return checks.order(found)
+
+    def _head(self) -> Head:
+        tree = repository.find_work_tree(self.vault.root)
+        return (repository.read_head(tree / ".git") if tree else None) or Head(None, None)
+
+    def _own_findings(self) -> list[Finding]:
+        made_anew = [Finding("index-rebuilt", ".", 0, remark) for remark in self.take_remarks()]
+        return [*self.config.findings, *self.vault.findings, *made_anew]
+
+    # -- keeping -----------------------------------------------------------------------------
+
+    def add(
+        self,
+        text: str,
+        *,
+        title: str = "",
+        folder: str = "",
+        meta: Mapping[str, str | Sequence[str]] | None = None,
+        now: datetime | None = None,
+    ) -> Anchor:
+        """Write a new note and give its anchor; the next search finds it.
+
+        *title* "" takes the first line of *text*. *now* None asks the clock.
+        """
+        from memtool import writer
+
+        title = title or next((line.strip("# \t") for line in text.split("\n") if line.strip("# \t\r")), "")
+        created = (now or datetime.now(UTC)).date().isoformat()
+        path = writer.add(self.vault, title.strip()[:200], text, meta, created=created, folder=folder)
+        return Anchor(path, 1, len(self.show(path)))
+
+    def set(self, path: str, key: str, value: str | Sequence[str]) -> Anchor:
+        """Change one key of a note's front matter and no other byte; gives the lines of that key."""
+        from memtool import note, writer
+
+        data = self.vault.read(path)
+        changed = note.set_key(data, key, value)
+        if changed != data:
+            writer.apply(self.vault, writer.Change(self.vault.resolve(path), changed, digest(data)))
+        return Anchor(path, *note.parse(changed).spans.get(key, (1, 1)))
+
+    def catalog(self, *, write: bool = True) -> CatalogReport:
+        """Make ``MEMORY.md`` and its sub-catalogs; *write* False only tells what would change."""
+        from memtool import cataloguing
+
+        self.refresh()
+        return self.derived.mended(
+            lambda: cataloguing.make(
+                self.vault,
+                self.index,
+                max_lines=self.config.catalog_lines,
+                max_bytes=self.config.catalog_bytes,
+                write=write,
+            )
+        )
+
+    def _catalog_findings(self) -> list[Finding]:
+        try:
+            return list(self.catalog(write=False).findings)
+        except NoteError as error:
+            return [Finding("catalog-unreadable", "MEMORY.md", 0, error.what, error.fix)]

@@ -21,8 +21,12 @@ _KINDS = {
 
 def read_blocks(lines: Sequence[str], first: int = 0) -> Structure:
     """Part *lines*, from *first* on, into blocks; every line that is not blank is in one of them."""
-    found = scan(lines, first)
-    return found if found is not None else ask_markdown(lines, first)
+    blocks, reached = scan(lines, first)
+    if reached == len(lines):
+        return Structure(blocks, [])
+    # A top-level block owes nothing to what stands above it, so the rest can be read by itself.
+    rest = ask_markdown(lines, reached)
+    return Structure(blocks + rest.blocks, rest.unclosed)
 
 
 @cache

@@ -92,6 +92,8 @@ class Derived:
     def mended(self, work: Callable[[], T]) -> T:
         """Do *work*; when the index proves damaged on the way, make it anew and do it once more."""
         with self._lock:
+            if self._index and not self._index.db.in_transaction and not self.index_file.exists():
+                self.close()  # somebody deleted the cache, as anybody may
             try:
                 return self._explained(work)
             except DamagedError as error:
@@ -165,6 +167,7 @@ class Derived:
         if self.embedder is None:
             return covering.Coverage(0, 0)
         fingerprint = self.embedder.fingerprint
+        self.vectors.refresh()  # another process may have added some, or somebody deleted them
         return self.mended(lambda: covering.measure(self.index, fingerprint, self.vectors.count))
 
     def embed(

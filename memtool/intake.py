@@ -111,6 +111,8 @@ class _Child:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": paths},
+            # Of its own group: an interrupt from the terminal is the parent's to decide.
+            process_group=0,
         )
         assert self._process.stdin and self._process.stdout
         self._to: BinaryIO = self._process.stdin  # type: ignore[assignment]
@@ -163,12 +165,9 @@ class _Child:
 
 def _serve() -> None:
     """Be the child: answer batches until the pipe closes."""
-    import signal
     from queue import SimpleQueue
     from threading import Thread
 
-    # An interrupt goes to both processes; the parent decides, and its end closes the pipe.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     root, cutting = pickle.load(sys.stdin.buffer)
     vault = Vault.open(root)
     waiting: SimpleQueue[Sequence[Wanted] | None] = SimpleQueue()

@@ -1,4 +1,4 @@
-"""Lines of a plain body -> its blocks, without a parser; nothing at all when the shape is not certain.
+"""Lines of a plain body -> its blocks, without a parser, as far as their shape is certain.
 
 Reads what most notes are made of: headings, paragraphs, lists, closed fences, quotes, tables. It
 agrees with markdown-it-py on all that it takes on, and takes on nothing else. Lines are counted
@@ -45,12 +45,12 @@ class Structure(NamedTuple):
     unclosed: list[tuple[int, str]]
 
 
-def scan(lines: Sequence[str], first: int = 0) -> Structure | None:
-    """Read blocks whose shape is certain; None as soon as one is not."""
-    if any("\r" in line for line in lines):
-        return None  # markdown-it has its own idea of a lone carriage return
+def scan(lines: Sequence[str], first: int = 0) -> tuple[list[Block], int]:
+    """Read blocks from *first* on while their shape is certain; give them and the line they reach."""
     blocks: list[Block] = []
     number, count = first, len(lines)
+    if any("\r" in line for line in lines):
+        return blocks, number  # markdown-it has its own idea of a lone carriage return
     while number < count:
         line = lines[number]
         if not line.strip(" \t"):
@@ -58,10 +58,10 @@ def scan(lines: Sequence[str], first: int = 0) -> Structure | None:
             continue
         block = _scan_block(lines, number, line)
         if block is None:
-            return None
+            break
         blocks.append(block)
         number = block.end
-    return Structure(blocks, [])
+    return blocks, number
 
 
 def _scan_block(lines: Sequence[str], number: int, line: str) -> Block | None:

@@ -101,4 +101,7 @@ def _day(parsed: note.Note, stem: str) -> str:
 
 def day_of(mtime_ns: int) -> str:
     """Give the UTC day of a file time, for notes that name none."""
-    return datetime.fromtimestamp(mtime_ns / 1e9, UTC).date().isoformat()
+    try:
+        return datetime.fromtimestamp(mtime_ns / 1e9, UTC).date().isoformat()
+    except (ValueError, OverflowError):  # a file system may hold any year
+        return ""

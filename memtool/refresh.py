@@ -79,7 +79,7 @@ def refresh(
     walk = vault.walk(ignore=ignore)
     _start_anew_if_cut_otherwise(index, f"{limit}/{wide_limit}")
     known = index.stats()
-    stats = _trusted(walk.stats, begun)
+    stats = _storable(_trusted(walk.stats, begun))
     plan = _plan(stats, walk, known, accept_loss=accept_loss)
     findings = [*walk.findings, *_loss(vault, plan, len(known))]
     report = RefreshReport(
@@ -127,7 +127,7 @@ def look(vault: Vault, index: Index, *, ignore: Sequence[str] = ()) -> tuple[Ahe
     known = index.stats()
     # What may have changed unseen is read again by the next refresh, but nobody is told to expect it.
     seen = {path: _marked(stat) if stat[0] < 0 else stat for path, stat in known.items()}
-    plan = _plan(walk.stats, walk, seen, accept_loss=False)
+    plan = _plan(_storable(walk.stats), walk, seen, accept_loss=False)
     return Ahead(len(plan.read), len(plan.gone), len(plan.kept)), [
         *walk.findings,
         *_loss(vault, plan, len(known)),
@@ -140,6 +140,17 @@ def _trusted(stats: dict[str, Stat], now: int) -> dict[str, Stat]:
     return {
         path: stat if stat[1] < late and stat[2] < late else _marked(stat) for path, stat in stats.items()
     }
+
+
+def _storable(stats: dict[str, Stat]) -> dict[str, Stat]:
+    """Bring numbers that SQLite cannot hold into its range: inodes of some systems, far years."""
+    if max(map(max, stats.values()), default=0) < 2**63:
+        return stats
+
+    def fold(number: int) -> int:
+        return (number + 2**63) % 2**64 - 2**63
+
+    return {path: (fold(s[0]), fold(s[1]), fold(s[2]), fold(s[3])) for path, s in stats.items()}
 
 
 def _marked(stat: Stat) -> Stat:

@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memtool.blocks import ask_markdown, read_blocks
+from memtool.blocks import ask_markdown, read_blocks, read_blocks
 from memtool.chunks import Cut, cut
 from memtool.note import parse
-from memtool.plain_blocks import scan
 
 settings.register_profile("untimed", deadline=None)  # a busy machine is no failure
 settings.load_profile("untimed")
@@ -290,11 +289,8 @@ BODIES = st.lists(st.sampled_from(PIECES), max_size=12)
 
 @given(BODIES)
 @settings(max_examples=400)
-def test_the_scanner_sees_what_markdown_it_sees(lines: list[str]) -> None:
-    plain = scan(lines)
-
-    if plain is not None:
-        assert plain == ask_markdown(lines)
+def test_the_scanner_and_the_parser_together_see_what_markdown_it_sees(lines: list[str]) -> None:
+    assert read_blocks(lines) == ask_markdown(lines)
 
 
 @given(BODIES)

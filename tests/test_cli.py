@@ -129,7 +129,16 @@ def keys(value: Any) -> set[str]:
 def test_a_search_as_json_is_one_document_with_the_documented_keys(run: Run) -> None:
     document = json.loads(run("search", "spare keys", "--json", "--explain").out)
 
-    assert keys(document) == {"question", "hits", "confidence", "sure", "threshold", "freshness", "notice", "misses"}
+    assert keys(document) == {
+        "question",
+        "hits",
+        "confidence",
+        "sure",
+        "threshold",
+        "freshness",
+        "notice",
+        "misses",
+    }
     hit = document["hits"][0]
     expected = "anchor path start end score title headings day focus lines evidence"
     assert set(expected.split()) <= keys(hit)
@@ -249,6 +258,23 @@ def test_a_vault_may_bear_the_name_of_a_command(run: Run, tmp_path: Path) -> Non
 
     assert ran.code == 0
     assert "words: 1 note in" in ran.err
+
+
+@pytest.mark.parametrize(
+    "name", [b"a b", b"q?x=1#f%20", b"\xff\xfe", b"-dash", b"quote'", "日本".encode(), b"new\nline"]
+)
+def test_a_vault_may_have_any_name(tmp_path: Path, name: bytes) -> None:
+    folder = os.fsencode(tmp_path) + b"/" + name
+    codes = []
+    for arguments in (
+        ["init", folder, "--no-git"],
+        ["search", "staging", "--vault", folder],
+        ["check", "--vault", folder],
+    ):
+        done = spawn(*arguments, env={**os.environ, "MEMTOOL_VAULT": ""})  # type: ignore[arg-type]
+        codes.append((done.returncode, b"Traceback" in done.stderr))
+
+    assert codes == [(0, False)] * 3
 
 
 # -- what may reach a terminal -------------------------------------------------------------

@@ -225,7 +225,9 @@ def test_a_search_of_a_vault_that_is_far_behind_catches_up_a_little(
 ) -> None:
     from memtool.answering import SEARCH_EMBEDS
 
-    vault = write_notes(tmp_path / "v", {f"{n}.md": f"# Note {n}\n\nOwl number {n}.\n" for n in range(SEARCH_EMBEDS)})
+    vault = write_notes(
+        tmp_path / "v", {f"{n}.md": f"# Note {n}\n\nOwl number {n}.\n" for n in range(SEARCH_EMBEDS)}
+    )
     embedder = Recording()
     answer = open_memory(vault, embedder=embedder).search("owl")
 

@@ -86,6 +86,17 @@ def test_a_child_that_dies_is_an_error_and_no_hang(many: Vault) -> None:
     assert children() == before
 
 
+def test_an_interrupt_from_the_terminal_does_not_reach_the_child(many: Vault) -> None:
+    before = children()
+    outcomes = intake.read(many, wanted(many), Cutting())
+    first = next(outcomes)
+    groups = {os.getpgid(pid) for pid in children() - before}
+
+    assert groups
+    assert os.getpgid(0) not in groups
+    assert len([first, *outcomes]) == 400
+
+
 def test_very_long_paths_do_not_make_both_wait_for_each_other(tmp_path: Path) -> None:
     deep = "/".join(["d" * 200] * 12)
     text = "a word and another\n\n" * 400

@@ -422,6 +422,23 @@ def test_the_cache_may_be_deleted_at_any_moment(vault: Path, open_memory: OpenMe
     assert [hit.anchor for hit in open_memory(vault).search("spare keys")] == before
 
 
+def test_the_cache_may_be_deleted_under_an_open_memory(git_vault: Path, open_memory: OpenMemory) -> None:
+    import shutil
+
+    memory = open_memory(git_vault)
+    before = [hit.anchor for hit in memory.search("spare keys")]
+    shutil.rmtree(git_vault / ".memtool")
+    answer = memory.search("spare keys")
+    said = subprocess.run(
+        ["git", "status", "--porcelain"], cwd=git_vault, capture_output=True, text=True, check=True
+    )
+
+    assert [hit.anchor for hit in answer] == before
+    assert answer.freshness.covered == 1
+    assert said.stdout == ""
+    assert memory.derived.index_file.exists()
+
+
 # -- show, status, check -----------------------------------------------------------------
 
 

@@ -180,6 +180,30 @@ def test_a_note_that_goes_away_before_it_is_read_is_told_of_and_then_gone(bench:
     assert bench.refresh().unread == ()
 
 
+def test_a_file_from_the_far_future_is_a_note_like_others(bench: Bench) -> None:
+    os.utime(bench.folder / "a.md", (13_569_465_600, 13_569_465_600))  # the year 2400
+    os.utime(bench.folder / "b.md", (-2_000_000_000, -2_000_000_000))  # before 1970
+    bench.refresh(late=False)
+    ahead, _ = refresh.look(bench.vault, bench.index)
+
+    assert len(bench.texts()) == 4
+    assert ahead.read == 0
+
+
+def test_inodes_of_any_size_can_be_kept(bench: Bench) -> None:
+    class Wide(Reading):
+        def walk(self, **more: Any) -> Any:
+            walk = super().walk(**more)
+            stats = {path: (*stat[:3], stat[3] | 1 << 63) for path, stat in walk.stats.items()}
+            return walk._replace(stats=stats)
+
+    first = refresh.refresh(Wide(bench.vault), bench.index, clock=lambda: LATER)
+    again = Wide(bench.vault)
+    second = refresh.refresh(again, bench.index, clock=lambda: LATER)
+
+    assert (first.added, second.touched, again.paths) == (4, 0, [])
+
+
 def unlistable(*folders: str) -> Callable[[str, str], int]:
     from memtool.files import open_folder
 

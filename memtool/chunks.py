@@ -19,7 +19,7 @@ from memtool.note import Note
 from memtool.plain_blocks import Block
 
 #: Characters of a chunk, characters where scripts without spaces are written, and lines, at most.
-LIMIT, WIDE_LIMIT, MAX_LINES = 1100, 480, 40
+LIMIT, WIDE_LIMIT, MAX_LINES = 1200, 530, 40
 
 # White space, and what shows as nothing at all: joiners, marks of direction, the byte order mark.
 _UNSEEN = re.compile(
@@ -170,7 +170,7 @@ class _Cutter:
         units = self.units(blocks)
         size = self.before[blocks[-1].end] - self.before[blocks[0].start]
         count = blocks[-1].end - blocks[0].start
-        aim = size / max(math.ceil(size / self.limit), math.ceil(count / self.max_lines))
+        aim = self.limit
         start, end = units[0]
         for unit_start, unit_end in units[1:]:
             if not self.fits(start, unit_end) or self.before[end] - self.before[start] >= aim:

@@ -30,6 +30,9 @@ TYPO_WEIGHT = {1: 0.8, 2: 0.6}
 #: How much standing in the piece that is nearest in meaning counts against meeting every term.
 NEAR_WEIGHT = 0.3
 
+#: Terms of a question that are looked up, and those of them that are taken for misspellings.
+MOST_TERMS, MOST_MISSPELT = 200, 12
+
 #: Lines shown of a hit, at most.
 FOCUS_LINES = 8
 
@@ -89,12 +92,15 @@ def idf(count: int, total: int) -> float:
 def terms(question: str, vocabulary: Vocabulary) -> Terms:
     """Work out what *question* asks for in the words of this vault."""
     tokens = lexical.question_tokens(question)
-    unique = list(dict.fromkeys(tokens))
+    unique = list(dict.fromkeys(tokens))[:MOST_TERMS]
     total = vocabulary.chunk_count()
     counts = vocabulary.frequencies([form for token in unique for form in lexical.forms(token)])
-    found, missing = [], 0.0
+    found, missing, looked_up = [], 0.0, 0
     for token in unique:
         term = _term(token, counts, total, vocabulary)
+        if term is None and looked_up < MOST_MISSPELT:
+            looked_up += 1
+            term = _misspelt(token, total, vocabulary)
         if term:
             found.append(term)
         elif not _is_joined(token):  # a missing identifier is asked for by its parts too
@@ -116,7 +122,7 @@ def _term(token: str, counts: Mapping[str, int], total: int, vocabulary: Vocabul
     if forms:
         count = min(total, sum(counts[form] for form in forms))
         return Term(token, {token: 1.0}, [lexical.quote(form) for form in forms], idf(count, total))
-    return _misspelt(token, total, vocabulary)
+    return None
 
 
 def _misspelt(token: str, total: int, vocabulary: Vocabulary) -> Term | None:

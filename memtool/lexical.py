@@ -19,7 +19,7 @@ VERSION = f"3/{unicodedata.unidata_version}"
 TOKENIZER = "ascii"
 
 _WORD = re.compile(r"[^\W_]+(?:[._\-/:@#+'’][^\W_]+|_+)*")
-_PART = re.compile(r"\d[A-Za-z0-9]*|[A-Z]+s?(?![a-z])\d*|[A-Z]?[a-z]+\d*|[^\W\d_A-Za-z]+\d*")
+_BORDER = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-rt-z])")
 _JOINER = re.compile(r"[._\-/:@#+'’]+")
 _STRONG_JOINER = re.compile(r"[/:@#+]+")
 _VERSION = re.compile(r"\d+(?:\.\d+)+")
@@ -36,10 +36,11 @@ _VOWEL = re.compile("[aeiouy]")
 
 #: Asked for only when a question holds nothing else.
 STOP = frozenset(
-    """a an and are as at be been being but by can could did do does for from had has have he her his how i if in
-    into is it its me my no not of on or our she should so such than that the their them then there these they
-    this to us was we were what when where which who whom whose why will with would you your about any some am
-    may might must shall just also please tell s t re ve ll d m don didn doesn isn wasn aren let get got""".split()
+    """a an and are as at be been being but by can could did do does for from had has have he her his how i
+    if in into is it its me my no not of on or our she should so such than that the their them then
+    there these they this to us was we were what when where which who whom whose why will with would you
+    your about any some am may might must shall just also please tell s t re ve ll d m don didn doesn
+    isn wasn aren let get got""".split()
 )
 
 #: Pairs of characters that Japanese grammar leaves everywhere.
@@ -82,20 +83,22 @@ def index_text(text: str) -> str:
     >>> index_text("合鍵を parseNote()")
     '合鍵 鍵を を parsenote() parse Note'
     """
+    if not text.isascii():
+        text = _without_accents(_normalised(text))
     humps = _humps(text)
     if not text.isascii():
         text = _for_ascii(text)
-    return " ".join([text, *(part for word in humps for part in _PART.findall(word))]) if humps else text
+    return " ".join([text, *(part for word in humps for part in _BORDER.split(word))]) if humps else text
 
 
 def _for_ascii(text: str) -> str:
-    """Fold what the ``ascii`` tokeniser takes for letters: accents, other scripts' marks and capitals."""
-    text = _NO_WORD.sub(" ", fold(text))
+    """Fold what the ``ascii`` tokeniser takes for letters: marks and capitals of other scripts."""
+    text = _NO_WORD.sub(" ", text.casefold())
     if text.isascii():
         return text
     if _runs().search(text):
         text = re.sub("  +", " ", _runs().sub(lambda run: f" {' '.join(_pairs(run[0]))} ", text).strip())
-    return _without_accents(text)
+    return text
 
 
 def _humps(text: str) -> list[str]:
@@ -104,7 +107,7 @@ def _humps(text: str) -> list[str]:
     for hump in _HUMP.finditer(text):
         start = hump.start()
         if start >= end:
-            while start and text[start - 1].isalnum():
+            while start and text[start - 1].isascii() and text[start - 1].isalnum():
                 start -= 1
             word = _PLAIN_WORD.match(text, start)
             end = word.end() if word else end
@@ -195,7 +198,8 @@ def _word_tokens(word: str) -> tuple[str, ...]:
     if _POSSESSIVE.fullmatch(word):
         word = re.split("['’]", word)[0]
     whole = word.casefold()
-    parts = [stem(part.casefold()) for part in _PART.findall(word if word.isascii() else whole)]
+    joined = _JOINER.split(word) if word.isascii() else _JOINER.split(whole)
+    parts = [stem(part.casefold()) for piece in joined for part in _BORDER.split(piece) if part]
     if len(parts) <= 1:
         return (stem(whole),) if whole else ()
     return tuple(dict.fromkeys([whole, *_pieces(whole), *parts]))
@@ -205,13 +209,13 @@ def _pieces(whole: str) -> list[str]:
     """Give the pieces of an identifier that are one thing by themselves: file names, versions, fields.
 
     >>> _pieces("src/keys.py:12"), _pieces("kazami-4.13")
-    (['keys.py', 'src', 'keys', 'py', '12'], ['4.13', 'kazami', '4', '13'])
+    (['keys.py', 'src', 'key', 'py', '12'], ['4.13', 'kazami', '4', '13'])
     """
     segments = [piece for piece in _STRONG_JOINER.split(whole) if piece != whole and _JOINER.search(piece)]
     return [
         *segments,
         *(v for v in _VERSION.findall(whole) if v != whole),
-        *filter(None, _JOINER.split(whole)),
+        *map(stem, filter(None, _JOINER.split(whole))),
     ]
 
 
@@ -273,4 +277,5 @@ def forms(token: str) -> list[str]:
 
 def quote(token: str, *, prefix: bool = False) -> str:
     """Write *token* as an FTS5 string; one of several words is a phrase."""
-    return '"' + token.replace('"', '""') + '"' + ("*" if prefix else "")
+    # SQLite ends a string at a NUL, and no text is ever found by one.
+    return '"' + token.replace('"', '""').replace("\0", " ") + '"' + ("*" if prefix else "")

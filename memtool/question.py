@@ -142,12 +142,13 @@ def _misspelt(token: str, total: int, vocabulary: Vocabulary) -> Term | None:
 def _near(token: str, most: int, vocabulary: Vocabulary) -> Iterator[tuple[int, int, str]]:
     letters = Counter(token)
     for word, count in _alike(token, vocabulary):
-        stem = lexical.stem(word)
-        if abs(len(stem) - len(token)) > most or sum((letters - Counter(stem)).values()) > most:
-            continue
-        edits = distance(token, stem)
-        if 0 < edits <= most:
-            yield edits, -count, word
+        # The misspelling may sit in the ending, so that it was not taken off.
+        for spelled in {word, lexical.stem(word)}:
+            if abs(len(spelled) - len(token)) <= most and sum((letters - Counter(spelled)).values()) <= most:
+                edits = distance(token, spelled)
+                if 0 < edits <= most:
+                    yield edits, -count, word
+                    break
 
 
 def _alike(token: str, vocabulary: Vocabulary) -> Iterator[tuple[str, int]]:

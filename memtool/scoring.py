@@ -21,7 +21,8 @@ NEAR_FLOOR, NEAR_CEILING = 0.058, 0.75
 #: A chunk's score is its nearness in meaning plus this much of its share of the best BM25 score.
 WORDS_WEIGHT = 0.6
 
-#: The score in meaning of a chunk that has no vector of its own (front matter): words must carry it.
+#: The score in meaning of a chunk that has no vector of its own (front matter), before the share of its
+#: words is added: words must carry it.
 NO_VECTOR = -0.37
 
 #: How much the opening of a note, and how much a chunk's words, say of its meaning until it has vectors.
@@ -119,7 +120,7 @@ def _own(one: Measured) -> float:
     if near and near.piece is not None:
         return near.piece
     if one.row.kind != "body":
-        return NO_VECTOR
+        return NO_VECTOR + WORDS_ALONE * one.words.share
     guess = WORDS_ALONE * one.words.share
     return max(guess, OPENING_WEIGHT * near.opening) if near and near.opening is not None else guess
 

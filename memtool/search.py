@@ -18,6 +18,7 @@ from memtool.index import FileRow, Index, Row, Target
 from memtool.question import Terms
 
 if TYPE_CHECKING:
+    from memtool.blame import Provenance
     from memtool.embedders.base import Calibration, Matrix
     from memtool.vectors import Vectors
 
@@ -75,6 +76,7 @@ class Hit(NamedTuple):
     focus: tuple[int, int]  # the lines that matter most, within start-end
     day: str
     evidence: Mapping[str, float]  # what each ranker said: its score and its rank
+    provenance: Provenance | None = None  # who wrote the lines shown; None where nobody asked, or can tell
 
     @property
     def anchor(self) -> Anchor:

@@ -247,7 +247,7 @@ def stem(word: str) -> str:
 def _without_plural(word: str) -> str:
     if word.endswith(("ies", "ied")) and len(word) > 4:
         return word[:-3] + "y"
-    if word.endswith("sses"):
+    if word.endswith("sses") and len(word) > 4:
         return word[:-2]
     if word.endswith("es") and len(word) > 4 and word[-3] in "sxzh":
         return word[:-2]

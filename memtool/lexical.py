@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Iterable, Iterator
+from functools import cache, lru_cache
+from itertools import chain
 
 #: Part of the index's key: a changed reading, or another Unicode table, means another index.
 VERSION = f"3/{unicodedata.unidata_version}"
@@ -23,6 +24,7 @@ _BORDER = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-rt-z])")
 _JOINER = re.compile(r"[._\-/:@#+'’]+")
 _STRONG_JOINER = re.compile(r"[/:@#+]+")
 _VERSION = re.compile(r"\d+(?:\.\d+)+")
+_NAMED = re.compile(r"(?=.*[A-Za-z])(?=.*[0-9])")
 _POSSESSIVE = re.compile(r"[^\W_]+['’][^\W_]+")
 # Written with look-behinds so that the engine leaps from capital to capital.
 _HUMP = re.compile(r"[A-Z](?:(?<=[a-z0-9].)|(?<=[A-Z].)(?=[a-rt-z]))")
@@ -133,6 +135,18 @@ def _runs() -> re.Pattern[str]:
     return re.compile(f"[{kana}{kanji}{hangul}\u3005-\u3007\U00020000-\U0003ffff]+")
 
 
+def names(question: str) -> list[str]:
+    """Give the tokens of a question that name one thing: identifiers, and capitalised words inside it.
+
+    >>> names("Which Kubernetes version fixed BOOT-27?")
+    ['boot-27', 'kubernet']
+    """
+    words = [word for word in _WORD.findall(question) if not is_wide(word)]
+    given = [word for word in words if _NAMED.search(word)]
+    given += [word for word in words[1:] if word[:1].isupper() and not _NAMED.search(word)]
+    return list(dict.fromkeys(_word_tokens(word)[0] for word in given if _word_tokens(word)))
+
+
 def is_wide(text: str) -> bool:
     """Tell text of a script that is cut by characters by its first one."""
     return _runs().match(text) is not None
@@ -176,22 +190,25 @@ def question_tokens(text: str) -> list[str]:
 
 
 def _tokens(text: str, *, last: bool) -> Iterator[str]:
-    if text.isascii():
-        for word in _WORD.findall(text):
-            yield from _word_tokens(word)
-        return
+    return _plain_tokens(text) if text.isascii() else chain.from_iterable(_mixed_tokens(text, last))
+
+
+def _plain_tokens(text: str) -> Iterator[str]:
+    # No loop of ours: a search cuts a hundred chunks into tokens, and waits for it.
+    return chain.from_iterable(map(_word_tokens, _WORD.findall(text)))
+
+
+def _mixed_tokens(text: str, last: bool) -> Iterator[Iterable[str]]:
     text, at = _normalised(text), 0
     for run in _runs().finditer(text):
-        for word in _WORD.findall(text[at : run.start()]):
-            yield from _word_tokens(word)
+        yield _plain_tokens(text[at : run.start()])
         pairs = _pairs(run[0])
-        yield from pairs if last or len(pairs) == 1 else pairs[:-1]
+        yield pairs if last or len(pairs) == 1 else pairs[:-1]
         at = run.end()
-    for word in _WORD.findall(text[at:]):
-        yield from _word_tokens(word)
+    yield _plain_tokens(text[at:])
 
 
-@cache
+@lru_cache(100_000)  # bounded: a watcher lives long
 def _word_tokens(word: str) -> tuple[str, ...]:
     """Give a plain word's stem; an identifier whole, then in parts."""
     word = _without_accents(word).strip("_")
@@ -203,6 +220,11 @@ def _word_tokens(word: str) -> tuple[str, ...]:
     if len(parts) <= 1:
         return (stem(whole),) if whole else ()
     return tuple(dict.fromkeys([whole, *_pieces(whole), *parts]))
+
+
+def forget() -> None:
+    """Let go of the words seen so far; they are cut again when they come again."""
+    _word_tokens.cache_clear()
 
 
 def _pieces(whole: str) -> list[str]:
@@ -272,10 +294,7 @@ def forms(token: str) -> list[str]:
     return [token, *(word for word in dict.fromkeys(spelled) if stem(word) == token)]
 
 
-# -- asking FTS5 -----------------------------------------------------------------------------
-
-
 def quote(token: str, *, prefix: bool = False) -> str:
-    """Write *token* as an FTS5 string; one of several words is a phrase."""
+    """Write *token* as an FTS5 string; several words are a phrase."""
     # SQLite ends a string at a NUL, and no text is ever found by one.
     return '"' + token.replace('"', '""').replace("\0", " ") + '"' + ("*" if prefix else "")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple, Protocol
 
@@ -62,6 +63,7 @@ class Terms(NamedTuple):
     tokens: list[str]  # in order, for neighbours
     terms: list[Term]
     missing: float  # idf mass of what the vault does not have at all
+    strangers: int = 0  # names and identifiers that the vault has never heard of
 
     @property
     def mass(self) -> float:
@@ -105,7 +107,9 @@ def terms(question: str, vocabulary: Vocabulary) -> Terms:
             found.append(term)
         elif not _is_joined(token):  # a missing identifier is asked for by its parts too
             missing += idf(0, total)
-    return Terms(tokens, found, missing)
+    known = {term.text for term in found}
+    strangers = sum(1 for name in lexical.names(question) if name not in known)
+    return Terms(tokens, found, missing, strangers)
 
 
 def _is_joined(token: str) -> bool:
@@ -190,14 +194,14 @@ def measure(
     """
     if not asked.terms:
         return dict.fromkeys(rows, Words(0.0, 0.0, 0.0))
-    called = {file: Counter(lexical.tokens(name)) for file, name in names.items()}
+    called = {file: Counter(_tokens_of(name)) for file, name in names.items()}
     nothing: Counter[str] = Counter()
     return {n: _measure(asked, row, called.get(row.file, nothing), average) for n, row in rows.items()}
 
 
 def _measure(asked: Terms, row: Row, name: Mapping[str, int], average: float) -> Words:
-    tokens = lexical.tokens(row.text)
-    body, head = Counter(tokens), Counter(lexical.tokens(row.headings))
+    tokens = _tokens_of(row.text)
+    body, head = Counter(tokens), Counter(_tokens_of(row.headings))
     norm = 1 - B + B * lexical.length(row.text) / max(average, 1.0)
     share = covered = 0.0
     for term in asked.terms:
@@ -213,6 +217,12 @@ def _measure(asked: Terms, row: Row, name: Mapping[str, int], average: float) ->
         covered += term.idf * best
     whole = asked.mass + MISSING_WEIGHT * asked.missing
     return Words(share / whole, covered / whole, _paired(asked, tokens))
+
+
+@lru_cache(8192)
+def _tokens_of(text: str) -> tuple[str, ...]:
+    # One question brings much the same chunks up as the one before it.
+    return tuple(lexical.tokens(text))
 
 
 def _variants(term: Term, *fields: Mapping[str, int]) -> Iterator[tuple[str, float]]:
@@ -242,7 +252,7 @@ def focus(asked: Terms, row: Row, near: tuple[int, int] | None) -> tuple[int, in
     if row.start + len(lines) - 1 != row.end or len(lines) <= FOCUS_LINES:
         return row.start, row.end
     weights = {token: term.idf * weight for term in asked.terms for token, weight in term.variants.items()}
-    worth = [sum(weights.get(token, 0.0) for token in set(lexical.tokens(line))) for line in lines]
+    worth = [sum(weights.get(token, 0.0) for token in set(_tokens_of(line))) for line in lines]
     if near:
         bonus = NEAR_WEIGHT * sum(weights.values()) or 1.0
         worth = [w + bonus * (near[0] <= at <= near[1]) for at, w in enumerate(worth, row.start)]

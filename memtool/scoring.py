@@ -32,8 +32,15 @@ OPENING_WEIGHT, WORDS_ALONE = 0.8, 0.6
 #: the best chunk by words, and how much of the question any one chunk covers.
 BIAS, BY_SCORE, BY_NEARNESS, BY_COVER = -5.45, 7.43, 2.22, 0.73
 
+#: What each name in the question that the vault has never heard of takes off, two at most.
+BY_STRANGER, MOST_STRANGERS = -1.2, 2
+
+#: The best of few chunks is worse than the best of many, relevant or not: below this number of chunks
+#: a chance is lifted, by so much for each time the vault is e times smaller.
+SMALL, BY_SMALL = 300, 0.25
+
 #: Below this chance nothing is relevant; below the second an answer is not sure.
-LEAST_CHANCE, SURE_CHANCE = 0.06, 0.15
+LEAST_CHANCE, SURE_CHANCE = 0.05, 0.15
 
 #: Reciprocal rank fusion (Cormack, Clarke & Buettcher, SIGIR 2009).
 DAMPING = 60
@@ -78,6 +85,8 @@ def rank(
     *,
     fusion: Fusion = "weighted",
     least_chance: float = LEAST_CHANCE,
+    strangers: int = 0,
+    chunks: int = SMALL,
 ) -> Ranked:
     """Order chunks, best first; equal ones by path and line."""
     scores = _nearness(measured)
@@ -87,7 +96,12 @@ def rank(
     if mode == "semantic":
         return _rank_by(measured, scores, near, threshold=0.0)
     raw = [n + WORDS_WEIGHT * one.words.share for n, one in zip(near, measured, strict=True)]
-    line, chance = _line(measured, near, raw, least_chance)
+    bias = (
+        BIAS
+        + BY_STRANGER * min(strangers, MOST_STRANGERS)
+        + BY_SMALL * math.log(max(1, SMALL / max(1, chunks)))
+    )
+    line, chance = _line(measured, near, raw, least_chance, bias)
     most = 1 + WORDS_WEIGHT
     if fusion == "rrf":
         ranked = _rank_by(measured, _fused(measured, near), near, threshold=0.0)
@@ -126,7 +140,7 @@ def _own(one: Measured) -> float:
 
 
 def _line(
-    measured: Sequence[Measured], near: Sequence[float], raw: Sequence[float], least: float
+    measured: Sequence[Measured], near: Sequence[float], raw: Sequence[float], least: float, bias: float
 ) -> tuple[float, float]:
     """Give the raw score that has just the least chance to answer, and the chance of the best one."""
     if not measured:
@@ -137,7 +151,7 @@ def _line(
     at_words = at_words if measured[by_words].words.share else 0.0
     cover = max(one.words.covered for one in measured)
     least = min(max(least, 1e-6), 1 - 1e-6)
-    rest = BIAS + BY_NEARNESS * at_words + BY_COVER * cover
+    rest = bias + BY_NEARNESS * at_words + BY_COVER * cover
     line = (math.log(least / (1 - least)) - rest) / BY_SCORE
     return line, 1 / (1 + math.exp(-(rest + BY_SCORE * max(raw))))
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Mode = Literal["hybrid", "lexical", "semantic"]
 
 #: Chunks that each ranker may propose.
-PROPOSALS = 200
+PROPOSALS = 100
 
 #: Notes proposed as a whole, by what leads to them.
 NOTES = 30
@@ -107,6 +107,8 @@ def search(index: Index, query: Query, meaning: Meaning | None) -> Found:
         query.mode if meaning else "lexical",
         fusion=query.fusion,
         least_chance=query.least_chance,
+        strangers=terms.strangers,
+        chunks=index.chunk_count(),
     )
     return _choose(ranked, query, terms)
 
@@ -168,7 +170,7 @@ class _Near:
     def propose(self) -> list[int]:
         """Give the rows nearest to the question, then those of notes that are near as a whole."""
         only = None if self.allowed is None else self.index.digests(self.allowed)
-        found = self.meaning.vectors.search(self.meaning.vector, 3 * PROPOSALS, only=only)
+        found = self.meaning.vectors.search(self.meaning.vector, 4 * PROPOSALS, only=only)
         rank = {digest: place for place, (digest, _) in enumerate(found.nearest)}
         targets = self.index.targets(list(rank))
         targets = [target for target in targets if self.allowed is None or target.file in self.allowed]

@@ -13,9 +13,9 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO, cast
 
-from memtool.errors import Finding, VaultError
+from memtool.errors import Finding, GitError
 from memtool.repository import Head, find_work_tree, read_head
 
 if TYPE_CHECKING:
@@ -69,9 +69,9 @@ class Git:
         if not _is_installed():
             fix = "install git; notes are read and searched without it"
             return _problem("git-missing", "git is not installed or not on PATH, so there is no history", fix)
-        status, out, error = self._try("rev-parse", "--is-inside-work-tree")
+        status, out, error = self.attempt("rev-parse", "--is-inside-work-tree")
         if status:
-            return self._explain(error)
+            return self.explain(error)
         if out.strip() == b"true":
             return None
         return _problem("git-bare", "this is a git repository without a work tree", "use a clone of it")
@@ -87,8 +87,15 @@ class Git:
             return Head(None, None)
         return read_head(tree / ".git") or self._ask_head()
 
-    def changed(self) -> list[str]:
-        """List what differs from the last commit below the folder, new files too; paths as in the vault."""
+    def prefix(self) -> str:
+        """Give where the folder lies in its work tree: "" at the root, else with a slash at the end."""
+        return os.fsdecode(self.run("rev-parse", "--show-prefix").removesuffix(b"\n"))
+
+    def states(self) -> dict[str, str]:
+        """Tell git's two letters (index, work tree) of what differs below the folder; paths as in the vault.
+
+        New files are told one by one, a rename as one path gone and one new.
+        """
         arguments = (
             "--porcelain=v1",
             "-z",
@@ -97,37 +104,64 @@ class Git:
             "--ignore-submodules=all",
         )
         out = self.run("status", *arguments, "--", ".")
-        start = len(self.run("rev-parse", "--show-prefix").rstrip(b"\n"))
-        return sorted(os.fsdecode(line[3 + start :]) for line in out.split(b"\0") if line)
+        start, states = 3 + len(os.fsencode(self.prefix())), dict[str, str]()
+        for line in filter(None, out.split(b"\0")):
+            # A file taken out of the index only is told twice: gone there, and then as new.
+            states.setdefault(os.fsdecode(line[start:]), line[:2].decode())
+        return states
+
+    def changed(self) -> list[str]:
+        """List what differs from the last commit below the folder, new files too; paths as in the vault."""
+        return sorted(self.states())
 
     def init(self) -> None:
         """Make the folder a repository; in one that is there already nothing changes."""
         self.run("init", "--quiet")
 
-    def run(self, *arguments: str) -> bytes:
-        """Run git and give its output. VaultError with git's own words when it fails."""
+    def run(self, *arguments: str, stdin: bytes | None = None, env: Mapping[str, str] | None = None) -> bytes:
+        """Run git and give its output. GitError with git's own words when it fails."""
         if not _is_installed():
-            raise VaultError("git is not installed or not on PATH", fix="install git")
-        status, out, error = self._try(*arguments)
+            raise GitError("git is not installed or not on PATH", fix="install git")
+        status, out, error = self.attempt(*arguments, stdin=stdin, env=env)
         if status:
-            problem = self._explain(error)
-            raise VaultError(
+            problem = self.explain(error)
+            raise GitError(
                 f"`git {arguments[0]}` failed in `{self.folder}`", why=problem.what, fix=problem.fix
             )
         return out
 
-    def _try(self, *arguments: str) -> tuple[int, bytes, str]:
-        status, out, error = _command(self.folder).execute(
-            [*_program(), *_SETTINGS, *arguments],
-            with_extended_output=True,
-            with_exceptions=False,
-            stdout_as_string=False,
-            strip_newline_in_stdout=False,
-            env=_ENVIRONMENT,
-        )
+    def act(self, *arguments: str) -> tuple[int, str]:
+        """Run git as its user does, hooks and signing included; give its exit code and what it said.
+
+        Hooks get the environment they know: their patterns are patterns, their language is the user's.
+        """
+        known = {"LC_ALL": os.environ.get("LC_ALL", ""), "LANGUAGE": "C", "GIT_TERMINAL_PROMPT": "0"}
+        status, out, error = self._execute(("-c", "core.fsmonitor=false", *arguments), known, None)
+        return status, error.strip() or out.decode(errors="replace").strip()
+
+    def attempt(
+        self, *arguments: str, stdin: bytes | None = None, env: Mapping[str, str] | None = None
+    ) -> tuple[int, bytes, str]:
+        """Run git and give exit code, output and what it said, failed or not."""
+        return self._execute((*_SETTINGS, *arguments), {**_ENVIRONMENT, **(env or {})}, stdin)
+
+    def _execute(
+        self, arguments: Sequence[str], environment: Mapping[str, str], stdin: bytes | None
+    ) -> tuple[int, bytes, str]:
+        with _stream(stdin) as stream:
+            status, out, error = _command(self.folder).execute(
+                [*_program(), *arguments],
+                with_extended_output=True,
+                with_exceptions=False,
+                stdout_as_string=False,
+                strip_newline_in_stdout=False,
+                istream=stream,
+                env=dict(environment),
+            )
         return status, out, error if isinstance(error, str) else error.decode(errors="replace")
 
-    def _explain(self, error: str) -> Finding:
+    def explain(self, error: str) -> Finding:
+        """Turn what git said into a finding with its way out."""
         if "dubious ownership" in error:
             import shlex
 
@@ -147,9 +181,9 @@ class Git:
         return _problem("git-failed", f"git failed: {error}", "run `git status` there and mend what it says")
 
     def _ask_head(self) -> Head:
-        status, out, _ = self._try("rev-parse", "--verify", "--quiet", "HEAD")
+        status, out, _ = self.attempt("rev-parse", "--verify", "--quiet", "HEAD")
         revision = out.decode().strip() if not status else None
-        status, out, _ = self._try("symbolic-ref", "--quiet", "--short", "HEAD")
+        status, out, _ = self.attempt("symbolic-ref", "--quiet", "--short", "HEAD")
         return Head(revision, os.fsdecode(out).strip() if not status else None)
 
 
@@ -158,6 +192,20 @@ def _problem(code: str, what: str, fix: str) -> Finding:
 
 
 # The command
+
+
+@contextmanager
+def _stream(stdin: bytes | None) -> Iterator[BinaryIO | None]:
+    """Give *stdin* as a file: a pipe that nobody empties while we fill it would wait for ever."""
+    if stdin is None:
+        yield None
+        return
+    import tempfile
+
+    with tempfile.TemporaryFile() as file:
+        file.write(stdin)
+        file.seek(0)
+        yield cast(BinaryIO, file)
 
 
 def _is_installed() -> bool:

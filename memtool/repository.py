@@ -93,8 +93,43 @@ def _read_reference(folder: Path, reference: str) -> str | None:
     return next((line[0] for line in lines if len(line) == 2 and line[1].rstrip("\r") == reference), None)
 
 
+def find_reference(place: Path, name: str) -> str | None:
+    """Find the one tag or branch called *name*: "" where there is none, None where git must be asked."""
+    folder = _git_folder(place)
+    if folder is None or ".." in name or name.startswith(("/", "-")) or name.endswith("/"):
+        return None
+    shared = _shared(folder)
+    if not (shared / "refs").is_dir() or (shared / "reftable").exists():
+        return None
+    try:
+        found = [
+            revision
+            for kind in ("refs/tags/", "refs/heads/", "refs/remotes/", "refs/", "")
+            if (kind or name.startswith("refs/")) and (revision := _read_reference(shared, kind + name))
+        ]
+    except (OSError, ValueError):
+        return None
+    if len(found) > 1 or not all(map(_REVISION.fullmatch, found)):
+        return None
+    return found[0] if found else ""
+
+
+def shallow(place: Path) -> str:
+    """Name the commits at which a shallow clone ends; "" for a whole one."""
+    folder = _git_folder(place)
+    try:
+        return " ".join(_text(_shared(folder) / "shallow").split()) if folder else ""
+    except OSError:
+        return ""
+
+
 def _text(file: Path) -> str:
     # A pipe in a file's place would keep its reader waiting for ever.
     if not os.path.isfile(file):
         raise FileNotFoundError(file)
     return file.read_text(encoding="utf-8", errors="surrogateescape")
+
+
+def git_folder(tree: Path) -> Path | None:
+    """Give the folder that git keeps for the work tree at *tree*."""
+    return _git_folder(tree / ".git")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memtool.errors import VaultError
+from memtool.errors import GitError, VaultError
 from memtool.git import LOCATING, Git
 from memtool.repository import Head
 
@@ -160,3 +160,54 @@ def test_importing_the_room_does_not_import_gitpython() -> None:
     )
 
     assert done.stdout == "[]\n"
+
+
+def test_a_folder_knows_where_it_lies_in_its_work_tree(tmp_path: Path) -> None:
+    repo = start(tmp_path / "r", "a b/ü/x.md")
+
+    assert (Git(repo).prefix(), Git(repo / "a b" / "ü").prefix()) == ("", "a b/ü/")
+
+
+def test_states_tell_what_is_staged_and_what_is_not(tmp_path: Path) -> None:
+    vault = start(tmp_path / "v", "staged.md", "both.md", "edited.md", "gone.md", "unstaged.md")
+    for name in ("staged.md", "both.md"):
+        (vault / name).write_text("# Staged\n")
+    git(vault, "add", "-A")
+    for name in ("both.md", "edited.md", "new.md"):
+        (vault / name).write_text("# Edited\n")
+    (vault / "gone.md").unlink()
+    git(vault, "rm", "-q", "--cached", "unstaged.md")
+
+    assert Git(vault).states() == {
+        "staged.md": "M ",
+        "both.md": "MM",
+        "edited.md": " M",
+        "gone.md": " D",
+        "unstaged.md": "D ",
+        "new.md": "??",
+    }
+
+
+def test_a_command_is_given_bytes_and_variables(tmp_path: Path) -> None:
+    vault = start(tmp_path, "a.md")
+    data = b"x" * 1_000_000
+
+    assert len(Git(vault).run("hash-object", "--stdin", stdin=data).strip()) == 40
+    env = {"GIT_AUTHOR_NAME": "Noor", "GIT_AUTHOR_EMAIL": "noor@example.invalid"}
+    assert Git(vault).run("var", "GIT_AUTHOR_IDENT", env=env).startswith(b"Noor <noor@example.invalid>")
+
+
+def test_acting_keeps_the_users_environment_and_says_what_git_said(tmp_path: Path) -> None:
+    vault = start(tmp_path, "a.md", "b.md")
+
+    status, said = Git(vault).act("rm", "-q", "--cached", "--", "*.md")
+    assert (status, said, Git(vault).states()["a.md"]) == (0, "", "D ")
+    status, said = Git(vault).act("switch", "no-such-branch")
+    assert (status, "invalid reference" in said) == (128, True)
+
+
+def test_a_failure_of_git_is_a_git_error(tmp_path: Path) -> None:
+    with pytest.raises(GitError) as caught:
+        Git(start(tmp_path, "a.md")).run("rev-parse", "--verify", "no-such-thing")
+
+    assert caught.value.code == "git"

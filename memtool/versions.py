@@ -1,0 +1,92 @@
+"""A note's path -> its versions, oldest first: every edition git has, then the file as it is now.
+
+Knows where editions and the file meet, and which name a note has now. Knows nothing of what is
+asked of the versions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from memtool import history, note
+from memtool.editions import Edition, editions, line_back, renamed_to, why_none
+from memtool.errors import GitError, NoteError, PathError
+from memtool.git import Git
+from memtool.timeline import Version
+from memtool.vault import Vault, blob
+
+#: A note whose name changed more often than this is not followed further.
+MOST_NAMES = 50
+
+
+def need_history(git: Git) -> None:
+    """Raise GitError, with the way out, where no note has a history."""
+    if problem := why_none(git):
+        raise GitError(problem.what, fix=problem.fix)
+
+
+def versions(vault: Vault, git: Git, path: str) -> list[Version]:
+    """List a note's versions, oldest first, what is not committed yet as the last; [] for no such note."""
+    found = editions(git, path)
+    try:
+        data = vault.read(path)
+    except PathError:
+        data = None
+    if not found and data is not None and (old := _name_before(vault, git, data)):
+        found = editions(git, old)
+    line = _line(found)
+    known = _parsed(git, line)
+    if data is None:
+        if known and known[-1].lines is not None:
+            known.append(Version(None, path, None))
+        return known
+    if line and line[-1].path != path:  # a new name that git was not told of yet
+        known.append(Version(None, path, known[-1].lines))
+    if not line or line[-1].blob != blob(data):
+        lines = note.parse(data).lines
+        # A checkout may turn LF into CRLF: that is no edit.
+        if not known or known[-1].lines != lines:
+            known.append(Version(None, path, lines))
+    return known
+
+
+def _name_before(vault: Vault, git: Git, data: bytes) -> str:
+    """Find the name the last commit has for these bytes, where the note was renamed since."""
+
+    def is_gone(path: str) -> bool:
+        try:
+            vault.read(path)
+        except PathError:
+            return True
+        except NoteError:
+            pass
+        return False
+
+    return history.name_of(git, "HEAD", blob(data), is_gone)
+
+
+def _line(found: Sequence[Edition]) -> list[Edition]:
+    """Pick the editions that led to the newest, oldest first."""
+    if not found:
+        return []
+    back = line_back([one.parents for one in found], [one.blob for one in found])
+    return [found[place] for place in reversed(back)]
+
+
+def _parsed(git: Git, line: Sequence[Edition]) -> list[Version]:
+    blobs = filter(None, (one.blob for one in line))
+    texts = {name: note.parse(data).lines for name, data in history.read(git, blobs)}
+    return [Version(one.by, one.path, texts.get(one.blob)) for one in line]
+
+
+def newest_name(git: Git, path: str) -> str:
+    """Follow a note forward through its renames."""
+    for _ in range(MOST_NAMES):
+        found = editions(git, path)
+        if not found or found[0].blob:
+            break
+        name = renamed_to(git, found[0].by.revision, path)
+        if not name:
+            break
+        path = name
+    return path

@@ -1,0 +1,82 @@
+"""Lines, values, a vault -> what became of them: the half of `Memory` that follows things through time.
+
+Split off for its length only; each method hands its work to one room.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from memtool.anchor import Anchor
+
+if TYPE_CHECKING:
+    from memtool.cataloguing import CatalogReport
+    from memtool.checks import Status
+    from memtool.config import Config
+    from memtool.coverage import Coverage
+    from memtool.doctor import Diagnosis
+    from memtool.embedders.base import Embedder
+    from memtool.errors import Finding
+    from memtool.facts import Facts
+    from memtool.resolve import Resolution
+    from memtool.vault import Vault
+
+
+class Following:
+    """What can be asked about lines, values and the vault itself over time."""
+
+    vault: Vault
+    config: Config
+
+    if TYPE_CHECKING:
+
+        @property
+        def embedder(self) -> Embedder | None: ...
+
+        def status(self) -> Status: ...
+
+        def check(self, *, deep: bool = False) -> list[Finding]: ...
+
+        def coverage(self) -> Coverage: ...
+
+        def catalog(self, *, write: bool = True, refresh: bool = True) -> CatalogReport: ...
+
+    def cite(self, anchor: Anchor | str) -> Anchor:
+        """Pin an anchor to what its lines say now, so that it can be resolved later."""
+        from memtool import resolve
+
+        return resolve.cite(self.vault, Anchor.parse(anchor) if isinstance(anchor, str) else anchor)
+
+    def resolve(self, pinned: Anchor | str) -> Resolution:
+        """Tell what became of pinned lines: exact, moved, edited or gone, and by whom."""
+        from memtool import resolve
+
+        pinned = Anchor.parse(pinned) if isinstance(pinned, str) else pinned
+        return resolve.resolve(self.vault, pinned, ignore=self.config.ignore)
+
+    def facts(self, path: str, *, key: str = "", as_of: str = "") -> Facts:
+        """Tell which values of a note stood from when to when; *key* "" is all, *as_of* "" is all of time."""
+        from memtool import facts
+
+        return facts.facts(self.vault, path, key=key, as_of=as_of)
+
+    def doctor(self, *, now: float | None = None) -> Diagnosis:
+        """Look for every odd state, say what it means and what mends it. *now* None asks the clock."""
+        from memtool import doctor
+
+        patient = doctor.Patient(
+            self.vault,
+            status=self.status(),
+            coverage=self.coverage,
+            check=self.check,
+            catalog=lambda: self.catalog(write=False),
+            probe=self._probe,
+            ignore=self.config.ignore,
+            now=time.time() if now is None else now,
+        )
+        return doctor.examine(patient)
+
+    def _probe(self) -> None:
+        if self.embedder is not None:
+            self.embedder.embed(["Is anybody there?"], kind="query")

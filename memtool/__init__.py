@@ -10,18 +10,24 @@ Each arrow is one module, named for the noun it makes. A module imports only fro
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # importing `typing` for it would double what starting costs
 if TYPE_CHECKING:
     from memtool.answer import Answer as Answer
+    from memtool.commit_message import Signature as Signature
     from memtool.memory import Memory as Memory
     from memtool.note import Anchor as Anchor
     from memtool.search import Hit as Hit
 
 __version__ = "0.1.0"
-__all__ = ["Anchor", "Answer", "Hit", "Memory", "__version__"]
+__all__ = ["Anchor", "Answer", "Hit", "Memory", "Signature", "__version__"]
 
-_HOMES = {"Memory": "memory", "Answer": "answer", "Anchor": "note", "Hit": "search"}
+_HOMES = {
+    "Memory": "memory",
+    "Signature": "commit_message",
+    "Answer": "answer",
+    "Anchor": "note",
+    "Hit": "search",
+}
 
 
 def __getattr__(name: str) -> object:

@@ -14,6 +14,8 @@ _ANCHOR = re.compile(
     r"(?P<path>.+?):(?P<start>[0-9]{1,9})(?:-(?P<end>[0-9]{1,9}))?(?:@(?P<digest>[0-9a-f]{4,64}))?",
     re.DOTALL,
 )
+# A note's own name may end in @ and letters; only behind a note's suffix is that a digest.
+_WHOLE = re.compile(r"(?P<path>.+\.(?:md|markdown))@(?P<digest>[0-9a-f]{4,64})", re.DOTALL | re.IGNORECASE)
 
 
 class Anchor(NamedTuple):
@@ -33,6 +35,8 @@ class Anchor(NamedTuple):
         """
         found = _ANCHOR.fullmatch(text)
         if not found:
+            if whole := _WHOLE.fullmatch(text):
+                return cls(whole["path"], 0, 0, whole["digest"])
             if text.strip():
                 return cls(text, 0, 0)
             raise UsageError("an anchor is missing", fix="name a note, as in ops/staging.md:14-19")

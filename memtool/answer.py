@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from memtool.errors import StaleError
+from memtool.heartbeat import Sign
 from memtool.refresh import RefreshReport
 from memtool.scoring import SURE_CHANCE
 from memtool.search import Found, Hit
@@ -27,6 +28,8 @@ class Freshness(NamedTuple):
     rankers: tuple[str, ...] = ("words",)
     revision: str = ""  # the commit the work tree stands on
     remarks: tuple[str, ...] = ()  # what kept a part from taking part
+    as_of: str = ""  # the moment of the past that was searched
+    watcher: Sign | None = None  # its last sign of life; None where nobody watches
 
     @classmethod
     def of(cls, report: RefreshReport | None, *, remarks: tuple[str, ...], **known: Any) -> Freshness:
@@ -56,6 +59,8 @@ class Freshness(NamedTuple):
             if count
         )
         state = "as they are now" if self.current else "as last seen"
+        if self.as_of:
+            state, refreshed = f"as of {self.as_of}", ""
         notes = "1 note" if self.notes == 1 else f"{self.notes} notes"
         words = [f"{notes} {state}" + (f" ({refreshed})" if refreshed else "")]
         by = " and ".join(self.rankers)
@@ -67,6 +72,8 @@ class Freshness(NamedTuple):
         words.append(f"by {by}{covers}" if by else "by nothing")
         if self.unread:
             words.append(f"{len(self.unread)} not read")
+        if self.watcher:
+            words.append(str(self.watcher))
         return ", ".join(words) + "".join(f"; {remark}" for remark in self.remarks)
 
 

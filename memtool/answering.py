@@ -6,9 +6,11 @@ how hits are found.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 from memtool import coverage as covering
+from memtool import heartbeat
 from memtool import search as searching
 from memtool.answer import Answer, Freshness, not_fresh
 from memtool.derived import Asked, Derived
@@ -38,8 +40,10 @@ def answer(
 def _answer(
     derived: Derived, query: Query, look: Callable[[], RefreshReport] | None, fresh: bool, revision: str
 ) -> Answer:
-    report, busy = _look(look) if look else (None, ())
+    report, busy = _look(look) if look else (None, None)
     if report is None and not derived.index.fact("looked"):
+        if busy:
+            raise busy  # the first of all refreshes is under way elsewhere
         raise StaleError("nothing is indexed yet", why="the vault was never read", fix="run `memtool index`")
     if fresh and (report is None or report.unread):
         raise not_fresh(report)
@@ -53,17 +57,18 @@ def _answer(
         covered=asked.covered,
         rankers=_rankers(query.mode, asked),
         revision=revision,
-        remarks=(*busy, *derived.take_remarks(), *asked.remarks),
+        watcher=heartbeat.load(derived.vault.state, time.time()),
+        remarks=(*((busy.what,) if busy else ()), *derived.take_remarks(), *asked.remarks),
     )
     return Answer(found.hits, found=found, freshness=freshness)
 
 
-def _look(look: Callable[[], RefreshReport]) -> tuple[RefreshReport | None, tuple[str, ...]]:
+def _look(look: Callable[[], RefreshReport]) -> tuple[RefreshReport | None, LockError | None]:
     """Refresh before answering; another writer at work is told of."""
     try:
-        return look(), ()
+        return look(), None
     except LockError as error:
-        return None, (error.what,)
+        return None, error
 
 
 def _ask(derived: Derived, query: Query, *, most: int) -> Asked:

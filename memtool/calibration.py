@@ -44,7 +44,8 @@ class Calibration(NamedTuple):
     def __str__(self) -> str:
         return (
             f"{self.questions} questions: chance {self.answered:.2f} with the note that answers, "
-            f"{self.noise:.2f} without it\nline at {self.least_chance:.3f}: keeps {self.kept:.0%} of answers, "
+            f"{self.noise:.2f} without it\n"
+            f"line at {self.least_chance:.3f}: keeps {self.kept:.0%} of answers, "
             f"refuses {self.refused:.0%} of noise"
         )
 

@@ -7,15 +7,18 @@ every row that differs.
 from __future__ import annotations
 
 import tempfile
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from memtool import coverage as covering
+from memtool import heartbeat
 from memtool import refresh as refreshing
 from memtool.coverage import Coverage
 from memtool.derived import Derived
 from memtool.errors import Finding
+from memtool.heartbeat import Sign
 from memtool.index import Index
 from memtool.index_check import compare
 from memtool.refresh import Ahead
@@ -37,6 +40,7 @@ class Status(NamedTuple):
     index_bytes: int
     vector_bytes: int
     findings: list[Finding]
+    watcher: Sign | None = None  # its last sign of life; None where nobody watches
 
 
 def status(vault: Vault, derived: Derived, head: Head, odd: Iterable[Finding]) -> Status:
@@ -56,6 +60,7 @@ def status(vault: Vault, derived: Derived, head: Head, odd: Iterable[Finding]) -
         index_bytes=folder_bytes(derived.index_file),
         vector_bytes=vector_bytes,
         findings=order([*odd, *findings, *derived.index.findings()]),
+        watcher=heartbeat.load(vault.state, time.time()),
     )
 
 
@@ -68,7 +73,14 @@ def folder_bytes(place: Path) -> int:
     """Add up the sizes of a file, or of all files in a folder; 0 where there is none."""
     if place.is_file():
         return place.stat().st_size
-    return sum(file.stat().st_size for file in place.rglob("*") if file.is_file())
+    return sum(_bytes(file) for file in place.rglob("*"))
+
+
+def _bytes(file: Path) -> int:
+    try:
+        return file.stat().st_size if file.is_file() else 0
+    except OSError:
+        return 0  # another process has just removed it
 
 
 def coverage(index: Index, embedder: str, vector_bytes: int) -> Coverage:
@@ -76,7 +88,8 @@ def coverage(index: Index, embedder: str, vector_bytes: int) -> Coverage:
     if embedder == "none":
         return Coverage(0, 0)
     known = covering.last_known(index)
-    return known if vector_bytes else known._replace(have=0)
+    ours = index.fact("embedder") in ("", embedder)
+    return known if vector_bytes and ours else known._replace(have=0)
 
 
 def unusable(derived: Derived) -> Iterator[Finding]:

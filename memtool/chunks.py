@@ -7,7 +7,6 @@ only a single line that is too long is parted inside. Knows nothing of scores or
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise, takewhile
@@ -163,17 +162,14 @@ class _Cutter:
         return self.before[end] - self.before[start] - 1 <= self.limit and end - start <= self.max_lines
 
     def take(self, path: tuple[str, ...], blocks: Sequence[Block], kind: str = "body") -> None:
-        """Cut one section: heads and the first text stay together, the rest is packed evenly."""
+        """Cut one section: heads and the first text stay together, each chunk takes all that fits."""
         if self.fits(blocks[0].start, blocks[-1].end):
             self.add(blocks[0].start, blocks[-1].end, path, kind)
             return
         units = self.units(blocks)
-        size = self.before[blocks[-1].end] - self.before[blocks[0].start]
-        count = blocks[-1].end - blocks[0].start
-        aim = self.limit
         start, end = units[0]
         for unit_start, unit_end in units[1:]:
-            if not self.fits(start, unit_end) or self.before[end] - self.before[start] >= aim:
+            if not self.fits(start, unit_end):
                 self.add(start, end, path, kind)
                 start = unit_start
             end = unit_end

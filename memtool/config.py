@@ -19,7 +19,7 @@ VAULT_FILE = "memtool.toml"
 LARGEST = 1_000_000  # bytes of a settings file
 
 # Not settings, but names of ours in the environment.
-_OTHER_VARIABLES = {"MEMTOOL_VAULT", "MEMTOOL_API_KEY"}
+_OTHER_VARIABLES = {"MEMTOOL_VAULT", "MEMTOOL_API_KEY", "MEMTOOL_RESIDENT"}
 _SECRET = re.compile(
     r"(?:^|[._-])(?:api[_-]?key|key|token|secret|password|passwd|credentials?)s?$", re.IGNORECASE
 )
@@ -42,8 +42,10 @@ class Config(NamedTuple):
     ignore: tuple[str, ...] = ()
     catalog_lines: int = 200
     catalog_bytes: int = 25_000
-    chunk_characters: int = 1100
-    chunk_wide_characters: int = 480
+    chunk_characters: int = 1200
+    chunk_wide_characters: int = 530
+    commit: bool = True
+    quiet_time_s: float = 60.0
     findings: tuple[Finding, ...] = ()
 
 
@@ -104,6 +106,8 @@ SETTINGS = {
     "catalog_bytes": _whole(1_000, 10_000_000, vault=True),
     "chunk_characters": _whole(100, 20_000, vault=True),
     "chunk_wide_characters": _whole(50, 20_000, vault=True),
+    "commit": _Setting(_read_bool, "true or false", vault=True),
+    "quiet_time_s": _number(0, 86_400, vault=True),
 }
 _VAULT_EMBEDDERS = ("e5", "none")
 
@@ -198,7 +202,7 @@ def _typed(key: str, text: str) -> object:
     """Turn a variable's text into what a file would hold; text that does not fit stays text."""
     if key == "ignore":
         return [glob.strip() for glob in text.split(",") if glob.strip()]
-    if key == "normalise":
+    if SETTINGS[key].wanted == "true or false":
         return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}.get(
             text.lower(), text
         )

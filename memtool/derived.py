@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 from memtool import config as configuration
 from memtool import coverage as covering
@@ -18,7 +18,7 @@ from memtool import search as searching
 from memtool.config import Config
 from memtool.errors import EmbedderError, LockError, UsageError, VaultError
 from memtool.index import Index
-from memtool.index_file import DamagedError, discard, explain
+from memtool.index_file import DamagedError, discard, explain, inode, is_superseded
 from memtool.search import Meaning, Query
 from memtool.vault import Vault
 
@@ -46,12 +46,21 @@ class Derived:
 
     def __init__(self, vault: Vault, config: Config, embedder: Embedder | Literal["config"] | None) -> None:
         self.vault, self.config = vault, config
+        self.index_file = vault.cache / "index.sqlite3"
+        self._now: Derived | None = None  # the one of the vault as it is, when this is one of the past
         self._embedder = embedder
         self._index: Index | None = None
+        self._inode = 0
         self._vectors: Vectors | None = None
         self._width: int | None = None
         self._remarks: list[str] = []
         self._lock = RLock()
+
+    def past(self, file: Path) -> Derived:
+        """Give one over another index of the same vault, with the same embedder."""
+        past = Derived(self.vault, self.config, None)
+        past.index_file, past._now = file, self
+        return past
 
     def close(self) -> None:
         if self._index:
@@ -71,11 +80,9 @@ class Derived:
         self._remarks.clear()
         return told
 
-    # -- the index ---------------------------------------------------------------------------
-
-    @property
-    def index_file(self) -> Path:
-        return self.vault.cache / "index.sqlite3"
+    def is_superseded(self) -> bool:
+        """Tell whether another version of memtool put its own index in the place of the open one."""
+        return self._index is not None and is_superseded(self.index_file, self._inode)
 
     @property
     def index(self) -> Index:
@@ -87,13 +94,14 @@ class Derived:
             except DamagedError as error:
                 self._start_anew(error)
                 self._index = Index.open(self.index_file)
+            self._inode = inode(self.index_file)
         return self._index
 
     def mended(self, work: Callable[[], T]) -> T:
         """Do *work*; when the index proves damaged on the way, make it anew and do it once more."""
         with self._lock:
-            if self._index and not self._index.db.in_transaction and not self.index_file.exists():
-                self.close()  # somebody deleted the cache, as anybody may
+            if self._index and not self._index.db.in_transaction and inode(self.index_file) != self._inode:
+                self.close()  # somebody deleted the cache, as anybody may, or made it anew
             try:
                 return self._explained(work)
             except DamagedError as error:
@@ -121,11 +129,11 @@ class Derived:
 
         self.mended(work)
 
-    # -- the vectors -------------------------------------------------------------------------
-
     @property
     def embedder(self) -> Embedder | None:
         """The embedder; None when the vault is searched by words alone."""
+        if self._now:
+            return self._now.embedder
         if self._embedder == "config":
             from memtool.embedders import open_embedder
 
@@ -159,8 +167,16 @@ class Derived:
         if self._vectors:
             self._remarks += [finding.what for finding in self._vectors.findings]
         place, fingerprint = self.vault.cache / "vectors", self.embedder.fingerprint
+        self._drop_links(place)
         self._vectors, self._width = Vectors.open(place, fingerprint, dimensions=width), width
         return self._vectors
+
+    def _drop_links(self, place: Path) -> None:
+        """Remove links: a vault's owner may lay some that lead out of it."""
+        for link in [place, *(place.iterdir() if place.is_dir() and not place.is_symlink() else ())]:
+            if link.is_symlink():
+                link.unlink(missing_ok=True)
+                self.remark(f"`{link.name}` among the vectors was a link; it was removed, not followed")
 
     def coverage(self) -> covering.Coverage:
         """Tell how much of the vault the vectors cover."""
@@ -168,7 +184,11 @@ class Derived:
             return covering.Coverage(0, 0)
         fingerprint = self.embedder.fingerprint
         self.vectors.refresh()  # another process may have added some, or somebody deleted them
-        return self.mended(lambda: covering.measure(self.index, fingerprint, self.vectors.count))
+        coverage = self.mended(lambda: covering.measure(self.index, fingerprint, self.vectors.count))
+        if self.index.fact("embedder") != self.embedder.name:
+            with self.index.change() as change:
+                change.remember(embedder=self.embedder.name)
+        return coverage
 
     def embed(
         self,
@@ -192,19 +212,21 @@ class Derived:
                 self.vectors.accept_probe(embedder.probe)
 
         done = self.mended(work)
-        if done:
+        if done and self._now is None:
             self.mended(self._tidy)
         return done
 
     def _tidy(self) -> None:
         """Let vectors go that no text needs any more, once that is worth rewriting the rest."""
+        from memtool import past_files
         from memtool.segments import list_files
 
-        many = len(list_files(self.vectors.folder)) > MOST_SEGMENTS
-        if many or self.vectors.count > 2 * self.index.count("embeds"):
+        many, cache = len(list_files(self.vectors.folder)) > MOST_SEGMENTS, self.vault.cache
+        spare = self.vectors.count - 2 * self.index.count("embeds")
+        if many or (spare > 0 and spare > 2 * past_files.embeds(cache)):
             # Within a change of the index: what another process embeds meanwhile is not taken for dead.
             with self.index.change() as change:
-                self.vectors.compact(self.index.digests())
+                self.vectors.compact(self.index.digests() | past_files.digests(cache))
                 change.remember(vectors=str(self.vectors.count))
 
     def ask(self, question: str, *, most: int) -> Asked:
@@ -221,8 +243,7 @@ class Derived:
         # Whoever answers now may not be who made the vectors, though the name is the same.
         if self._width != len(row):
             self._open_vectors(len(row))
-        self.vectors.accept_probe(embedder.probe)
-        covered, remarks = self._catch_up(most)
+        covered, remarks = self._catch_up(embedder, most)
         if not self.vectors.count:  # nothing to compare with: words answer as if there were no vectors
             return Asked(None, 0.0, remarks)
         return Asked(Meaning(row, self.vectors, embedder.calibration), covered, remarks)
@@ -255,9 +276,10 @@ class Derived:
             calibration.save(self.vault.prepare(self.vault.state), found, embedder.fingerprint)
         return found
 
-    def _catch_up(self, most: int) -> tuple[float, tuple[str, ...]]:
+    def _catch_up(self, embedder: Embedder, most: int) -> tuple[float, tuple[str, ...]]:
         why = ""
         try:
+            self.vectors.accept_probe(embedder.probe)
             missing = self.coverage().missing
             if missing and most:
                 # A vault that is far behind would make every search wait: it catches up a little.
@@ -265,20 +287,6 @@ class Derived:
         except (EmbedderError, LockError, VaultError) as error:
             why = f" ({error.what})"
         coverage = self.mended(lambda: covering.last_known(self.index))
-        told = f"{coverage.missing} texts have no vector yet{why}: run `memtool index`"
+        fix = "asking again embeds more of them" if self._now else "run `memtool index`"
+        told = f"{coverage.missing} texts have no vector yet{why}: {fix}"
         return coverage.share, (told,) if coverage.missing else ()
-
-
-def take_embedder(embedder: Any) -> Any:
-    """Take a name, a function or an embedder for an embedder."""
-    if embedder is None:
-        return "config"
-    if isinstance(embedder, str):
-        from memtool.embedders import open_embedder
-
-        return open_embedder(embedder)
-    if hasattr(embedder, "embed") and hasattr(embedder, "fingerprint"):
-        return embedder
-    from memtool.embedders.function import FunctionEmbedder
-
-    return FunctionEmbedder(embedder)

@@ -35,6 +35,12 @@ class VaultError(MemtoolError):
     code = "vault"
 
 
+class GitError(VaultError):
+    """Git was asked for something and failed, or is not there."""
+
+    code = "git"
+
+
 class PathError(MemtoolError):
     """A path that leaves the vault or names no note; the message never says which."""
 

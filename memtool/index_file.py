@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import stat
+import time
 from pathlib import Path
 
 from memtool import rows
@@ -52,6 +54,9 @@ _REFUSALS = frozenset(
         sqlite3.SQLITE_NOMEM,
     )
 )
+#: SQLite keeps these beside each other.
+_ENDINGS = ("", "-wal", "-shm", "-journal")
+
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
@@ -67,25 +72,49 @@ def connect(file: Path, *, timeout_s: float = 5.0) -> sqlite3.Connection:
     Raises DamagedError when it is not one of ours, LockError when it is busy, VaultError when the
     disk refuses.
     """
+    _refuse_others(file)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         db = sqlite3.connect(file, timeout=timeout_s, isolation_level=None, check_same_thread=False)
     except (OSError, sqlite3.Error) as error:
         raise _refused(error) from error
-    try:
-        _prepare(db, file)
-    except sqlite3.Error as error:
-        db.close()
-        raise explain(error) from error
-    return db
+    give_up = time.monotonic() + timeout_s
+    while True:
+        try:
+            _prepare(db, file)
+            return db
+        except sqlite3.Error as error:
+            if _is_busy(error) and time.monotonic() < give_up:
+                # SQLite does not wait by itself where a file changes to WAL.
+                _step_back(db)
+                continue
+            db.close()
+            raise explain(error) from error
+
+
+def _refuse_others(file: Path) -> None:
+    """Raise DamagedError where a link, a pipe or a folder stands: links in a vault may lead anywhere."""
+    for ending in _ENDINGS:
+        place = f"{file}{ending}"
+        if os.path.lexists(place) and not stat.S_ISREG(os.lstat(place).st_mode):
+            raise DamagedError(f"the index was unusable ({os.path.basename(place)} is not a plain file)")
+
+
+def _step_back(db: sqlite3.Connection) -> None:
+    if db.in_transaction:
+        db.execute("ROLLBACK")
+    time.sleep(0.01)
+
+
+def _is_busy(error: sqlite3.Error) -> bool:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in _BUSY
 
 
 def explain(error: sqlite3.Error) -> MemtoolError:
     """Give SQLite's complaint as an error of ours: busy, refused by the system, or damaged."""
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code in _BUSY:
+    if _is_busy(error):
         return locked()
-    if code in _REFUSALS:
+    if getattr(error, "sqlite_errorcode", 0) & 0xFF in _REFUSALS:
         return _refused(error)
     return DamagedError(f"the index was unusable ({error})")
 
@@ -126,6 +155,8 @@ def _is_ours(db: sqlite3.Connection, file: Path) -> bool:
     names = {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
     if not names:
         return False
+    if os.stat(file).st_size % int(db.execute("PRAGMA page_size").fetchone()[0]):
+        raise sqlite3.DatabaseError("its end is missing")
     if "facts" not in names:
         raise sqlite3.DatabaseError("it is no index")
     facts = dict(db.execute("SELECT key, value FROM facts WHERE key IN ('version', 'home')"))
@@ -151,7 +182,7 @@ def _make(db: sqlite3.Connection, file: Path) -> None:
 
 def discard(file: Path) -> None:
     """Put a damaged index aside; the next opening makes a new one."""
-    for ending in ("", "-wal", "-shm"):
+    for ending in _ENDINGS:
         old = Path(f"{file}{ending}")
         try:
             os.replace(old, Path(f"{file}.bad{ending}"))
@@ -159,3 +190,43 @@ def discard(file: Path) -> None:
             continue
         except OSError as error:
             raise _refused(error) from error
+
+
+def copy(file: Path, new: Path) -> None:
+    """Make *new* a sound index with the rows of *file*; raises like ``connect`` when that is none."""
+    old = connect(file)
+    try:
+        db = sqlite3.connect(new)
+        old.backup(db)
+        with db:
+            db.execute("UPDATE facts SET value=? WHERE key='home'", (_home(new),))
+        db.close()
+    except sqlite3.Error as error:
+        raise explain(error) from error
+    finally:
+        old.close()
+
+
+def inode(file: Path) -> int:
+    """Give the number that tells one file from another put in its place; 0 when there is none."""
+    try:
+        return os.stat(file).st_ino
+    except OSError:
+        return 0
+
+
+def is_superseded(file: Path, number: int) -> bool:
+    """Tell whether another version of memtool put its own index in the place of inode *number*."""
+    try:
+        if inode(file) in (0, number):
+            return False
+        db = sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)
+    except (OSError, sqlite3.Error):
+        return False
+    try:
+        row = db.execute("SELECT value FROM facts WHERE key = 'version'").fetchone()
+        return bool(row) and row[0] != VERSION
+    except sqlite3.Error:
+        return False
+    finally:
+        db.close()

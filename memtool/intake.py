@@ -62,8 +62,8 @@ class ReaderError(MemtoolError):
 class Cutting(NamedTuple):
     """Where chunks end: characters, and characters of unspaced scripts."""
 
-    limit: int = 1100
-    wide_limit: int = 480
+    limit: int = 1200
+    wide_limit: int = 530
 
 
 def read(vault: Vault, wanted: Sequence[Wanted], cutting: Cutting) -> Iterator[Outcome]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,23 +19,28 @@ from memtool import search as searching
 from memtool.anchor import Anchor
 from memtool.answer import Answer
 from memtool.config import Config
-from memtool.derived import Derived, take_embedder
+from memtool.derived import Derived
+from memtool.embedders import take_embedder
 from memtool.errors import Finding, NoteError, UsageError
+from memtool.following import Following
 from memtool.index import Index
+from memtool.keeping import Keeping
 from memtool.refresh import RefreshReport
 from memtool.repository import Head
 from memtool.search import Query
-from memtool.vault import Vault, digest
+from memtool.vault import Stat, Vault
 
 if TYPE_CHECKING:
     from memtool.calibration import Calibration
     from memtool.cataloguing import CatalogReport
     from memtool.checks import Status
     from memtool.embedders.base import Embedder
+    from memtool.past import Past
+    from memtool.since import Since
     from memtool.vectors import Vectors
 
 
-class Memory:
+class Memory(Keeping, Following):
     """An open vault: search it, add to it, ask what state it is in. Usable with ``with``."""
 
     def __init__(
@@ -44,6 +48,9 @@ class Memory:
     ) -> None:
         self.vault, self.config = vault, config
         self.derived = Derived(vault, config, embedder)
+        self._past: Past | None = None
+        #: How a search looks whether something changed; who is told of changes may know without looking.
+        self.look: Callable[[], RefreshReport] = self.refresh
 
     @classmethod
     def open(
@@ -64,6 +71,8 @@ class Memory:
         return cls(vault, config, embedder=take_embedder(embedder))
 
     def close(self) -> None:
+        if self._past:
+            self._past.close()
         self.derived.close()
 
     def __enter__(self) -> Memory:
@@ -86,12 +95,22 @@ class Memory:
     def vectors(self) -> Vectors:
         return self.derived.vectors
 
+    @property
+    def past(self) -> Past:
+        """The vault's past: its history, who wrote which line, and answers as of a moment."""
+        if self._past is None:
+            from memtool.past import Past
+
+            self._past = Past(self.derived)
+        return self._past
+
     # -- bringing up to date -----------------------------------------------------------------
 
     def refresh(
         self,
         *,
         accept_loss: bool = False,
+        hold: Callable[[str, Stat], bool] | None = None,
         progress: Callable[[Iterable[object], int], Iterable[object]] | None = None,
     ) -> RefreshReport:
         """Bring the words up to date with the vault; costs what changed."""
@@ -104,6 +123,7 @@ class Memory:
                 wide_limit=config.chunk_wide_characters,
                 ignore=config.ignore,
                 accept_loss=accept_loss,
+                hold=hold,
                 progress=progress,
             )
         )
@@ -148,13 +168,16 @@ class Memory:
         fusion: Literal["weighted", "rrf"] = "weighted",
         refresh: bool = True,
         fresh: bool = False,
+        as_of: str = "",
+        blame: bool = False,
     ) -> Answer:
         """Find the lines that answer *question*, best first; an empty answer means nothing is relevant.
 
         *limit* and *min_score* None take the defaults of the mode: 5 hits and the calibrated line, or
         for ``semantic`` 3 hits from 0.35 on. *fresh* raises StaleError unless every note's current
-        bytes were searched. Raises EmbedderError only in the ``semantic`` mode; otherwise words answer
-        alone, and the freshness says so.
+        bytes were searched. *as_of* searches the vault as it was at a commit, a tag or a date. *blame*
+        tells of each hit who wrote the lines shown. Raises EmbedderError only in the ``semantic`` mode;
+        otherwise words answer alone, and the freshness says so.
         """
         query = Query(
             question,
@@ -169,14 +192,20 @@ class Memory:
         )
         query = request.complete(query, self.config, limit=limit, min_score=min_score)
         query = self.derived.calibrated(query)
+        if as_of:
+            return self.past.search(query, as_of, blame=blame)
+        look = (self.refresh if fresh else self.look) if refresh or fresh else None
         revision = self._head().revision or ""
-        return answering.answer(
-            self.derived,
-            query,
-            look=self.refresh if refresh or fresh else None,
-            fresh=fresh,
-            revision=revision,
-        )
+        answer = answering.answer(self.derived, query, look=look, fresh=fresh, revision=revision)
+        if blame and answer:
+            self.past.add_provenance(answer, self.derived)
+        return answer
+
+    def when(self, question: str, *, mode: searching.Mode = "hybrid", path: str = "") -> Since:
+        """Tell since when the best match to *question* stands, in all versions of all notes, or stood."""
+        now = self.search(question, limit=1, mode=mode, path=path)
+        query = request.complete(Query(question, mode=mode, path=path), self.config, limit=1, min_score=None)
+        return self.past.when(self.derived.calibrated(query), now=now)
 
     def calibrate(self, *, keep: bool = True) -> Calibration:
         """Find out below which chance this vault's answers are noise; *keep* sets that line."""
@@ -184,15 +213,15 @@ class Memory:
         self.embed()
         return self.derived.calibrate(keep=keep)
 
-    def show(self, anchor: Anchor | str) -> list[tuple[int, str]]:
-        """Give the numbered lines of an anchor as they stand in the file now.
+    def show(self, anchor: Anchor | str, *, as_of: str = "") -> list[tuple[int, str]]:
+        """Give the numbered lines of an anchor as they stand in the file now, or stood *as_of* then.
 
         Raises PathError when there is no such note, UsageError when it has no such lines.
         """
         from memtool import note
 
         anchor = Anchor.parse(anchor) if isinstance(anchor, str) else anchor
-        lines = note.parse(self.vault.read(anchor.path)).lines
+        lines = self.past.show(anchor, as_of) if as_of else note.parse(self.vault.read(anchor.path)).lines
         start, end = (anchor.start, anchor.end) if anchor.start else (1, len(lines))
         if start > len(lines) and anchor.start:
             raise UsageError(
@@ -240,41 +269,12 @@ class Memory:
 
     # -- keeping -----------------------------------------------------------------------------
 
-    def add(
-        self,
-        text: str,
-        *,
-        title: str = "",
-        folder: str = "",
-        meta: Mapping[str, str | Sequence[str]] | None = None,
-        now: datetime | None = None,
-    ) -> Anchor:
-        """Write a new note and give its anchor; the next search finds it.
-
-        *title* "" takes the first line of *text*. *now* None asks the clock.
-        """
-        from memtool import writer
-
-        title = title or next((line.strip("# \t") for line in text.split("\n") if line.strip("# \t\r")), "")
-        created = (now or datetime.now(UTC)).date().isoformat()
-        path = writer.add(self.vault, title.strip()[:200], text, meta, created=created, folder=folder)
-        return Anchor(path, 1, len(self.show(path)))
-
-    def set(self, path: str, key: str, value: str | Sequence[str]) -> Anchor:
-        """Change one key of a note's front matter and no other byte; gives the lines of that key."""
-        from memtool import note, writer
-
-        data = self.vault.read(path)
-        changed = note.set_key(data, key, value)
-        if changed != data:
-            writer.apply(self.vault, writer.Change(self.vault.resolve(path), changed, digest(data)))
-        return Anchor(path, *note.parse(changed).spans.get(key, (1, 1)))
-
-    def catalog(self, *, write: bool = True) -> CatalogReport:
+    def catalog(self, *, write: bool = True, refresh: bool = True) -> CatalogReport:
         """Make ``MEMORY.md`` and its sub-catalogs; *write* False only tells what would change."""
         from memtool import cataloguing
 
-        self.refresh()
+        if refresh:
+            self.refresh()
         return self.derived.mended(
             lambda: cataloguing.make(
                 self.vault,

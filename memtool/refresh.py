@@ -58,37 +58,41 @@ class _Plan(NamedTuple):
     kept: list[str]  # out of sight, but not known to be gone
     paused: bool
 
+    def without(self, hold: Callable[[str, Stat], bool] | None, stats: dict[str, Stat]) -> _Plan:
+        read = self.read if hold is None else [path for path in self.read if not hold(path, stats[path])]
+        return self._replace(read=read)
+
 
 def refresh(
     vault: Vault,
     index: Index,
     *,
-    limit: int = 1100,
-    wide_limit: int = 480,
+    limit: int = 1200,
+    wide_limit: int = 530,
     ignore: Sequence[str] = (),
     accept_loss: bool = False,
+    hold: Callable[[str, Stat], bool] | None = None,
     progress: Callable[[Iterable[object], int], Iterable[object]] | None = None,
     clock: Callable[[], int] = time.time_ns,
 ) -> RefreshReport:
     """Bring *index* up to date with *vault*; safe to repeat, cheap when nothing changed.
 
     *progress* wraps the notes as they are read, given their number. *accept_loss* lets the rows
-    of a vanished majority go. Raises LockError when another process is writing the index.
+    of a vanished majority go. *hold* names notes to leave for later, by path and stat: they are being
+    written. Raises LockError when another process is writing the index.
     """
     begun = clock()  # before the walk: what is written while it lasts cannot be trusted either
     walk = vault.walk(ignore=ignore)
     _start_anew_if_cut_otherwise(index, f"{limit}/{wide_limit}")
     known = index.stats()
     stats = _storable(_trusted(walk.stats, begun))
-    plan = _plan(stats, walk, known, accept_loss=accept_loss)
+    plan = _plan(stats, walk, known, accept_loss=accept_loss).without(hold, stats)
     findings = [*walk.findings, *_loss(vault, plan, len(known))]
     report = RefreshReport(
         unchanged=len(known), findings=tuple(findings), unread=tuple(plan.kept), paused=plan.paused
     )
     if not plan.read and not plan.gone:
-        if not index.fact("looked"):
-            with index.change() as change:
-                change.remember(looked="yes")
+        _remember_looking(index)
         return report
 
     # The heavy half (YAML, Markdown) is imported only when something changed.
@@ -111,13 +115,18 @@ def refresh(
     )
 
 
+def _remember_looking(index: Index) -> None:
+    if not index.fact("looked"):
+        with index.change() as change:
+            change.remember(looked="yes")
+
+
 def _start_anew_if_cut_otherwise(index: Index, cutting: str) -> None:
     """Empty the index when its chunks were cut by other limits."""
     before = index.fact("cutting")
     if before != cutting:
         with index.change() as change:
-            if before:
-                change.clear()
+            change.clear()
             change.remember(cutting=cutting)
 
 

@@ -138,6 +138,8 @@ class Vault:
 
     def prepare(self, folder: Path) -> Path:
         """Create ``cache`` or ``state`` when it is first needed; the private folder ignores itself."""
+        if not os.path.isdir(self.root):  # it must not come back as an empty one
+            raise VaultError(f"the vault `{self.root}` is gone", fix="mount it, or make it again")
         try:
             folder.mkdir(parents=True, exist_ok=True)
             if not os.path.lexists(self.private / ".gitignore"):

@@ -48,7 +48,7 @@ class _Folder(NamedTuple):
 
 def walk(root: str, *, ignore: Sequence[str] = (), opener: Callable[[str, str], int] = open_folder) -> Walk:
     """Find every note below *root*, a real path. Raises OSError when *root* itself cannot be listed."""
-    ignored = _matcher(ignore)
+    ignored = matcher(ignore)
     result, folders, links = Walk({}, [], []), [""], list[str]()
     waiting = [""]
     while waiting:
@@ -120,7 +120,7 @@ def _is_foreign(prefix: str, folders: Iterable[str], marks: set[str]) -> bool:
     return bare or "pyvenv.cfg" in marks
 
 
-def _matcher(patterns: Sequence[str]) -> Callable[[str], bool]:
+def matcher(patterns: Sequence[str]) -> Callable[[str], bool]:
     """Match like a shell does, ``*`` crossing folders; a pattern without ``/`` fits any one name."""
     if not patterns:
         return lambda path: False

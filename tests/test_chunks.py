@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memtool.blocks import ask_markdown, read_blocks, read_blocks
+from memtool.blocks import ask_markdown, read_blocks
 from memtool.chunks import Cut, cut
 from memtool.note import parse
 

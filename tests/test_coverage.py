@@ -42,7 +42,8 @@ class Recording:
 @pytest.fixture
 def dated(tmp_path: Path) -> Path:
     notes = {
-        f"{month:02}.md": f"---\ntitle: Month {month}\ncreated: 2026-{month:02}-01\n---\n\n# Month {month}\n\nText {month}.\n"
+        f"{month:02}.md": f"---\ntitle: Month {month}\ncreated: 2026-{month:02}-01\n---\n\n"
+        f"# Month {month}\n\nText {month}.\n"
         for month in (3, 1, 2)
     }
     return write_notes(tmp_path / "v", dict(notes))
@@ -208,7 +209,6 @@ def test_a_text_without_direction_is_found_by_words_and_tried_again_on_request(
     assert memory.check() == []
 
 
-@pytest.mark.xfail(strict=False, reason="the ranking takes a chunk without a vector for one without meaning")
 def test_a_word_that_stands_in_one_note_finds_it_though_its_vector_is_missing(
     dated: Path, open_memory: OpenMemory
 ) -> None:
@@ -234,3 +234,35 @@ def test_a_search_of_a_vault_that_is_far_behind_catches_up_a_little(
     assert answer
     assert 0 < len(embedder.texts) < SEARCH_EMBEDS
     assert any("memtool index" in remark for remark in answer.freshness.remarks)
+
+
+def test_status_does_not_take_the_vectors_of_one_embedder_for_those_of_another(
+    dated: Path, open_memory: OpenMemory
+) -> None:
+    open_memory(dated, embedder=Recording()).search("month")
+    other = Recording(dimensions=32)
+    other.name = "another"
+    memory = open_memory(dated, embedder=other)
+
+    assert memory.status().coverage.have == 0
+    memory.search("month")
+    assert memory.status().coverage.missing == 0
+
+
+@pytest.mark.parametrize("inner", [False, True])
+def test_a_link_among_the_vectors_is_not_followed_out(
+    dated: Path, tmp_path: Path, open_memory: OpenMemory, inner: bool
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    memory = open_memory(dated, embedder=Recording())
+    place = memory.vault.prepare(memory.vault.cache) / "vectors"
+    if inner:
+        place.mkdir()
+        place /= Recording().fingerprint
+    place.symlink_to(outside)
+    answer = memory.search("month")
+
+    assert answer.freshness.covered == 1
+    assert any("not followed" in remark for remark in answer.freshness.remarks)
+    assert list(outside.iterdir()) == []

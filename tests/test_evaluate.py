@@ -156,7 +156,7 @@ def test_a_line_that_is_no_case_is_named(tmp_path: Path, line: str) -> None:
     file = tmp_path / "cases.jsonl"
     file.write_text('{"id": "ok", "query": "q", "gold": []}\n\n' + line + "\n", encoding="utf-8")
 
-    with pytest.raises(UsageError, match="cases.jsonl:3 is no case"):
+    with pytest.raises(UsageError, match=r"cases\.jsonl:3 is no case"):
         evaluate.load(file)
 
 
@@ -184,7 +184,8 @@ def cases(tmp_path: Path) -> Path:
     lines = [
         {"id": "1", "query": "spare keys shed", "category": "keyword", "vault": ".",
          "gold": [{"path": "tools/shed/keys/spare keys.md", "start_line": 1, "end_line": 40}]},
-        {"id": "2", "query": "zebra crossing", "category": "none", "vault": ".", "gold": [], "answerable": False},
+        {"id": "2", "query": "zebra crossing", "category": "none", "vault": ".",
+         "gold": [], "answerable": False},
     ]  # fmt: skip
     file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return file

@@ -170,6 +170,10 @@ def damage_half(file: Path) -> None:
     os.truncate(file, file.stat().st_size // 2 // 4096 * 4096)
 
 
+def damage_tail(file: Path) -> None:
+    os.truncate(file, file.stat().st_size - 10)
+
+
 def damage_middle(file: Path) -> None:
     data = bytearray(file.read_bytes())
     data[4096 : len(data)] = b"\xa5" * (len(data) - 4096)
@@ -213,6 +217,7 @@ DAMAGES = [
     damage_text,
     damage_zeros,
     damage_half,
+    damage_tail,
     damage_middle,
     damage_foreign,
     damage_version,
@@ -250,16 +255,29 @@ def test_an_empty_file_in_its_place_is_simply_filled(vault: Path, open_memory: C
     assert memory.search("spare keys")
 
 
-def test_a_folder_in_its_place_is_an_error_with_a_way_out(
-    vault: Path, open_memory: Callable[..., Memory]
+@pytest.mark.parametrize("ending", ["", "-wal", "-shm", "-journal"])
+@pytest.mark.parametrize("kind", ["link to nothing", "link to a file", "pipe", "folder"])
+def test_what_is_no_plain_file_is_put_aside_and_no_link_is_followed(
+    vault: Path, tmp_path: Path, open_memory: Callable[..., Memory], kind: str, ending: str
 ) -> None:
     memory = open_memory(vault)
-    memory.derived.index_file.mkdir(parents=True)
+    memory.vault.prepare(memory.vault.cache)
+    place, outside = Path(f"{memory.derived.index_file}{ending}"), tmp_path / "outside"
+    if kind == "link to a file":
+        outside.write_bytes(b"")
+    if kind == "pipe":
+        os.mkfifo(place)
+    elif kind == "folder":
+        place.mkdir()
+    else:
+        place.symlink_to(outside)
 
-    with pytest.raises(VaultError) as raised:
-        memory.search("spare keys")
+    answer = memory.search("spare keys", mode="lexical")
 
-    assert raised.value.fix
+    assert answer
+    assert any("made anew" in remark for remark in answer.freshness.remarks)
+    assert not outside.exists() or outside.read_bytes() == b""
+    assert outside.exists() == (kind == "link to a file")
 
 
 def test_a_pickle_in_the_index_is_never_run(vault: Path, open_memory: Callable[..., Memory]) -> None:

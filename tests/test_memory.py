@@ -385,6 +385,17 @@ def test_a_busy_index_is_told_of_and_does_not_stay_told(
     assert (after.freshness.current, after.freshness.remarks) == (True, ())
 
 
+def test_a_first_search_while_another_indexes_says_so_and_is_no_empty_answer(
+    vault: Path, open_memory: OpenMemory
+) -> None:
+    from memtool.errors import LockError
+
+    memory, other = open_memory(vault), open_memory(vault)
+    memory.index.db.execute("PRAGMA busy_timeout=20")
+    with other.index.change(), pytest.raises(LockError, match="another process"):
+        memory.search("keys", mode="lexical")
+
+
 # -- what may not change -----------------------------------------------------------------
 
 

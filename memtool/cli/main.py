@@ -1,21 +1,23 @@
-"""argv -> exit code: the parser, the error boundary, the late imports.
+"""argv -> exit code: the resident asked first, the error boundary, the late imports.
 
-Only what a command needs is imported, and only once it is known which command that is: `--help`
-and a lexical search must stay quick.
+Only what a command needs is imported, and only once it is known which command that is: a search that
+a resident answers must cost hardly more than starting Python.
 """
 
 from __future__ import annotations
 
-import argparse
 import errno
-import io
 import os
 import sys
-from collections.abc import Sequence
-from typing import Any
 
-from memtool import __version__
-from memtool.errors import MemtoolError
+from memtool import client
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Sequence
+
+    from memtool.errors import MemtoolError
 
 #: Command -> the group that has its flags and body, and its line in the help.
 COMMANDS = {
@@ -23,11 +25,23 @@ COMMANDS = {
     "index": ("writing", "read what changed and give every text its vector"),
     "search": ("reading", "find the lines that answer a question"),
     "show": ("reading", "print the lines of an anchor"),
+    "history": ("history", "tell what happened to a note or to lines of it, and why"),
+    "blame": ("history", "tell line by line who wrote it, when, and whether it was verified"),
+    "diff": ("history", "compare two versions of a note"),
+    "when": ("history", "tell since when the best match to a question stands, or stood"),
+    "cite": ("tracing", "pin an anchor to what its lines say"),
+    "resolve": ("tracing", "tell what became of pinned lines, and by whom"),
+    "facts": ("tracing", "tell which values of a note stood from when to when, and who set them"),
     "status": ("reading", "tell how fresh, covered and large everything is"),
     "add": ("writing", "write a new note"),
     "set": ("writing", "change one key of a note's front matter"),
     "catalog": ("writing", "write MEMORY.md, the list of all notes"),
+    "commit": ("keeping", "commit changed notes, and say in words what changed"),
+    "merge-driver": ("keeping", "merge two versions of a note; git calls it after `init --git-hooks`"),
+    "watch": ("serving", "follow the vault: index, embed, catalog and commit what changes"),
+    "serve": ("serving", "keep the vault open, so that searches are answered at once"),
     "check": ("checking", "name everything that is odd, with its fix"),
+    "doctor": ("tracing", "say how the vault is, what is odd, and which command mends it"),
     "eval": ("checking", "measure how well questions find their lines"),
     "calibrate": ("checking", "set the line below which nothing is relevant"),
 }
@@ -35,55 +49,30 @@ COMMANDS = {
 OK, NO, FAILED, BUG, INTERRUPTED = 0, 1, 2, 3, 130
 
 
-class _Parser(argparse.ArgumentParser):
-    """A parser whose refusals are errors like all others."""
-
-    def __init__(self, **settings: Any) -> None:
-        # A flag is written in full: a shortened one would change its meaning when a longer one comes.
-        super().__init__(allow_abbrev=False, **settings)
-
-    def error(self, message: str) -> None:  # type: ignore[override]
-        from memtool.errors import UsageError
-
-        raise UsageError(message, fix=f"run `{self.prog} --help`")
-
-
-def parser(command: str | None = None) -> argparse.ArgumentParser:
-    """Build the parser; the flags of *command* only, for the others are not needed now."""
-    common = _Parser(add_help=False)
-    common.add_argument(
-        "--vault", metavar="DIR", default=argparse.SUPPRESS, help="the vault; found by itself otherwise"
-    )
-    common.add_argument(
-        "--json", action="store_true", default=argparse.SUPPRESS, help="one JSON document on standard output"
-    )
-    top = _Parser(prog="memtool", description="Agent memory you can check.", parents=[common])
-    top.add_argument("--version", action="version", version=f"memtool {__version__}")
-    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name, (group, words) in COMMANDS.items():
-        sub = commands.add_parser(
-            name, help=words, description=words[0].upper() + words[1:] + ".", parents=[common]
-        )
-        if command is None or name == command:
-            _group(group).flags(name, sub)
-    return top
-
-
-def _group(name: str):  # type: ignore[no-untyped-def]
+def group(name: str):  # type: ignore[no-untyped-def]
+    """Import one group of commands."""
     from importlib import import_module
 
     return import_module(f"memtool.cli.{name}")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and give its exit code; never raises for what a user can meet."""
+def main(
+    argv: Sequence[str] | None = None, perform: Callable[[argparse.Namespace], int] | None = None
+) -> int:
+    """Run one command and give its exit code; never raises for what a user can meet.
+
+    *perform* runs the parsed command in another way; None: as its group does.
+    """
+    from memtool.cli.parsing import parser
+    from memtool.errors import MemtoolError
+
     argv = list(sys.argv[1:] if argv is None else argv)
     as_json = "--json" in argv
     try:
-        options = parser(_named(argv)).parse_args(argv)
+        options = parser(client.command_of(argv)).parse_args(argv)
         options.json = getattr(options, "json", False)
         options.vault = getattr(options, "vault", None)
-        code: int = _group(COMMANDS[options.command][0]).run(options)
+        code: int = (perform or group(COMMANDS[options.command][0]).run)(options)
         sys.stdout.flush()
         return code
     except MemtoolError as error:
@@ -110,17 +99,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return BUG
 
 
-def _named(argv: Sequence[str]) -> str:
-    """Find the command: the first word that is no flag and no flag's value."""
-    words = iter(argv)
-    for word in words:
-        if word == "--vault":
-            next(words, None)
-        elif not word.startswith("-"):
-            return word
-    return ""
-
-
 def _silence() -> None:
     """Let what is still to be written go nowhere."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -140,6 +118,11 @@ def _report(error: MemtoolError, *, as_json: bool) -> None:
 
 def run() -> None:
     """Be the console script."""
+    code = client.ask(sys.argv[1:], os.environ)
+    if code is not None:
+        sys.exit(code)
+    import io
+
     # One product of a matrix and a vector gains nothing from threads, and starting them costs 0.1 s.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     for stream in (sys.stdout, sys.stderr):

@@ -15,6 +15,7 @@ def flags(command: str, parser: argparse.ArgumentParser) -> None:
         _search_flags(parser)
     elif command == "show":
         parser.add_argument("anchor", help="path:start-end, path:line, or a whole note's path")
+        parser.add_argument("--as-of", default="", metavar="WHEN", help="as it was at a commit, tag or date")
 
 
 def _search_flags(parser: argparse.ArgumentParser) -> None:
@@ -48,13 +49,20 @@ def _search_flags(parser: argparse.ArgumentParser) -> None:
     add("--explain", action="store_true", help="every ranker's score and rank, and the near misses")
     add("--budget", type=float, metavar="TOKENS", help="the best hits that fit into so many tokens")
     add("--fresh", action="store_true", help="exit 2 unless every note's current bytes were searched")
+    add("--as-of", default="", metavar="WHEN", help="search the vault as it was at a commit, tag or date")
+    add("--blame", action="store_true", help="who wrote the lines shown, when, and were they verified")
     add("--no-refresh", dest="refresh", action="store_false", help="answer from the index as it is")
 
 
 def run(options: argparse.Namespace) -> int:
     """Run one of this group's commands."""
     with Memory.open(options.vault) as memory:
-        return {"search": _search, "show": _show, "status": _status}[options.command](memory, options)
+        return perform(memory, options)
+
+
+def perform(memory: Memory, options: argparse.Namespace) -> int:
+    """Run one of this group's commands on a memory that is open already."""
+    return {"search": _search, "show": _show, "status": _status}[options.command](memory, options)
 
 
 def _search(memory: Memory, options: argparse.Namespace) -> int:
@@ -73,6 +81,8 @@ def _search(memory: Memory, options: argparse.Namespace) -> int:
         fusion=options.fusion,
         refresh=options.refresh,
         fresh=options.fresh,
+        as_of=options.as_of,
+        blame=options.blame or options.json,
     )
     if options.json:
         render.document(render.answer_document(question, answer, explain=options.explain))
@@ -82,13 +92,13 @@ def _search(memory: Memory, options: argparse.Namespace) -> int:
 
 
 def _show(memory: Memory, options: argparse.Namespace) -> int:
-    lines = memory.show(options.anchor)
+    lines = memory.show(options.anchor, as_of=options.as_of)
     if options.json:
         numbered = [{"line": number, "text": text} for number, text in lines]
         render.document({"anchor": options.anchor, "lines": numbered, "notice": render.NOTICE})
     else:
         for number, text in lines:
-            render.out(f"{number:>6}  {text}")
+            render.numbered(number, text)
     return OK
 
 
@@ -97,6 +107,7 @@ def _status(memory: Memory, options: argparse.Namespace) -> int:
     if options.json:
         value = {**status._asdict(), "ahead": status.ahead._asdict(), "coverage": status.coverage._asdict()}
         value["findings"] = render.findings_value(status.findings)
+        value["watcher"] = status.watcher._asdict() if status.watcher else None
         render.document(value)
         return OK
     ahead = status.ahead
@@ -118,6 +129,8 @@ def _status(memory: Memory, options: argparse.Namespace) -> int:
     render.out(
         f"cache     words {render.size(status.index_bytes)}, vectors {render.size(status.vector_bytes)}"
     )
+    if status.watcher:
+        render.out(f"watcher   {status.watcher}")
     render.out(f"findings  {len(status.findings) or 'none'}")
     render.findings(status.findings)
     return OK

@@ -8,7 +8,8 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 
-from memtool.cli import render
+from memtool.anchor import Anchor
+from memtool.cli import keeping, render
 from memtool.cli.main import NO, OK
 from memtool.errors import UsageError
 from memtool.memory import Memory
@@ -30,6 +31,11 @@ def _init_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--yes", action="store_true", help="do not ask before touching a folder with content")
     parser.add_argument("--empty", action="store_true", help="without the notes of the template")
     parser.add_argument("--no-git", dest="git", action="store_false", help="without a git repository")
+    parser.add_argument(
+        "--git-hooks",
+        action=argparse.BooleanOptionalAction,
+        help="let git merge notes key by key, and MEMORY.md entry by entry; --no-git-hooks undoes it",
+    )
 
 
 def _index_flags(parser: argparse.ArgumentParser) -> None:
@@ -56,11 +62,13 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--description", default="", help="one line on what it says")
     parser.add_argument("--read-if", default="", help="when it is worth reading")
     parser.add_argument("--ask", action="append", default=[], help="a question it answers (may be repeated)")
+    keeping.signature_flags(parser)
 
 
 def _set_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("note", help="the note's path")
     parser.add_argument("setting", metavar="KEY=VALUE", help="the key and its new value")
+    keeping.signature_flags(parser)
 
 
 def _catalog_flags(parser: argparse.ArgumentParser) -> None:
@@ -83,14 +91,17 @@ def _init(options: argparse.Namespace) -> int:
     from memtool import template
 
     plan = template.plan(options.dir, notes=not options.empty, git=options.git)
+    if options.git_hooks is not None and (plan.occupied or not options.git_hooks):
+        return keeping.set_drivers(plan.folder, options)
     if plan.occupied and not options.yes:
         _ask(
             f"{plan.folder} is not empty; add {len(plan.new)} files beside what is there? "
             "Existing files stay as they are."
         )
     made = template.apply(plan)
+    hooks = {"git_hooks": keeping.change_drivers(made.folder, install=True)} if options.git_hooks else {}
     if options.json:
-        render.document({"vault": str(made.folder), "files": list(made.new), "git": made.git})
+        render.document({"vault": str(made.folder), "files": list(made.new), "git": made.git, **hooks})
         return OK
     render.out(
         f"{made.folder}: {render.counted(len(made.new), 'file')}"
@@ -217,23 +228,31 @@ def _add(memory: Memory, options: argparse.Namespace) -> int:
         "asks": options.ask,
     }
     meta = {key: value for key, value in given.items() if value}
-    anchor = memory.add(text, title=options.title, folder=options.folder, meta=meta)
-    if options.json:
-        render.document({"anchor": str(anchor), "path": anchor.path})
-    else:
-        render.out(str(anchor))
-    return OK
+    by = keeping.signed(options)
+    anchor = memory.add(text, title=options.title, folder=options.folder, meta=meta, by=by)
+    return _tell_change(memory, anchor, options)
 
 
 def _set(memory: Memory, options: argparse.Namespace) -> int:
     key, equals, value = options.setting.partition("=")
     if not equals or not key.strip():
         raise UsageError(f"{options.setting!r} sets nothing", fix="write KEY=VALUE")
-    anchor = memory.set(options.note, key.strip(), value.strip())
+    anchor = memory.set(options.note, key.strip(), value.strip(), by=keeping.signed(options))
+    return _tell_change(memory, anchor, options)
+
+
+def _tell_change(memory: Memory, anchor: Anchor, options: argparse.Namespace) -> int:
+    """Tell where the change is, and what came of committing it; the note is written either way."""
+    report = memory.committed
     if options.json:
-        render.document({"anchor": str(anchor), "path": anchor.path})
-    else:
-        render.out(str(anchor))
+        told = {"commit": keeping.report_value(report)} if report else {}
+        render.document({"anchor": str(anchor), "path": anchor.path, **told})
+        return OK
+    render.out(str(anchor))
+    for commit in report.commits if report else ():
+        render.err(f"committed as {commit.revision[:10]}: {commit.subject}")
+    for finding in report.findings if report else ():
+        render.err(str(finding))
     return OK
 
 

@@ -6,6 +6,7 @@ Knows which members there are and where they live. Opening one costs nothing unt
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
 from memtool.embedders.base import Embedder
 from memtool.errors import ConfigError
@@ -37,3 +38,16 @@ def open_embedder(name: str, **settings: object) -> Embedder | None:
             fix="remove the setting from the user's configuration",
         ) from error
     return embedder
+
+
+def take_embedder(embedder: Any) -> Any:
+    """Take a name, a function or an embedder for an embedder; None for what the configuration names."""
+    if embedder is None:
+        return "config"
+    if isinstance(embedder, str):
+        return open_embedder(embedder)
+    if hasattr(embedder, "embed") and hasattr(embedder, "fingerprint"):
+        return embedder
+    from memtool.embedders.function import FunctionEmbedder
+
+    return FunctionEmbedder(embedder)

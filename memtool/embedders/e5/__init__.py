@@ -56,13 +56,18 @@ class E5Embedder:
             matrix[places] = self._embed([prepare(texts[place][:_MOST_CHARACTERS]) for place in places], kind)
         return matrix
 
+    def rest(self) -> None:
+        """Let go of the memory that many long texts needed; the model is loaded again when it is needed."""
+        self._encoder = None
+
     def _embed(self, texts: list[str], kind: Kind) -> Matrix:
         from memtool.embedders.e5.encoder import Encoder
         from memtool.embedders.e5.tokens import Tokenizer
 
-        self._tokenizer = self._tokenizer or Tokenizer(self._folder)
-        self._encoder = self._encoder or Encoder(self._folder)
-        rows = self._encoder.run(self._tokenizer.encode([f"{kind}: {text}" for text in texts]))
+        # Local names: another thread may let the model rest meanwhile.
+        tokenizer = self._tokenizer = self._tokenizer or Tokenizer(self._folder)
+        encoder = self._encoder = self._encoder or Encoder(self._folder)
+        rows = encoder.run(tokenizer.encode([f"{kind}: {text}" for text in texts]))
         return self._centre(rows, texts, kind) if self._strength else rows
 
     def _centre(self, rows: Matrix, texts: list[str], kind: Kind) -> Matrix:

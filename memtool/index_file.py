@@ -147,6 +147,7 @@ def _prepare(db: sqlite3.Connection, file: Path) -> None:
     db.execute("PRAGMA journal_mode=WAL")
     db.execute("PRAGMA synchronous=NORMAL")
     db.execute("PRAGMA mmap_size=268435456")
+    db.execute("PRAGMA wal_autocheckpoint=8000")
     db.execute("PRAGMA cache_size=-65536")
 
 

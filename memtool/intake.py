@@ -14,19 +14,21 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from queue import SimpleQueue
+from threading import Thread
+from typing import BinaryIO, NamedTuple
 
 from memtool import reading, rows
 from memtool.errors import MemtoolError, PathError
 from memtool.vault import Vault, blob
 
-if TYPE_CHECKING:
-    from queue import SimpleQueue
-
 #: From this many notes on, a second process pays.
 PARALLEL_FROM = 300
 
 _BATCH = 48
+
+#: Batches that the child is given ahead.
+AHEAD = 16
 
 
 class Wanted(NamedTuple):
@@ -74,8 +76,9 @@ def read(vault: Vault, wanted: Sequence[Wanted], cutting: Cutting) -> Iterator[O
     batches = deque(wanted[at : at + _BATCH] for at in range(0, len(wanted), _BATCH))
     with _Child(vault.root, cutting) as child:
         while batches or child.waiting:
-            # The child is kept two batches ahead; what it has not ready, this process does itself.
-            while batches and child.waiting < 3:
+            # The child is kept ahead, so that it works on while this process stores; what it has not
+            # ready in time, this process does itself.
+            while batches and child.waiting < AHEAD:
                 child.send(batches.popleft())
             if child.ready() or not batches:
                 yield from child.receive()
@@ -117,7 +120,18 @@ class _Child:
         assert self._process.stdin and self._process.stdout
         self._to: BinaryIO = self._process.stdin  # type: ignore[assignment]
         self._back: BinaryIO = self._process.stdout  # type: ignore[assignment]
+        # Answers are taken in at once, or the child would wait for us to read while we store.
+        self._answers: SimpleQueue[list[Outcome] | None] = SimpleQueue()
+        self._reader = Thread(target=self._take_in, daemon=True)
+        self._reader.start()
         self._put((root, cutting))
+
+    def _take_in(self) -> None:
+        try:
+            while True:
+                self._answers.put(pickle.load(self._back))
+        except (EOFError, OSError, ValueError, pickle.UnpicklingError):
+            self._answers.put(None)
 
     def _put(self, thing: object) -> None:
         try:
@@ -131,17 +145,14 @@ class _Child:
         self.waiting += 1
 
     def ready(self) -> bool:
-        """Tell whether an answer has begun to arrive."""
-        import select
-
-        return bool(select.select([self._back], [], [], 0)[0])
+        """Tell whether an answer is there."""
+        return not self._answers.empty()
 
     def receive(self) -> list[Outcome]:
         self.waiting -= 1
-        try:
-            found: list[Outcome] = pickle.load(self._back)
-        except (EOFError, pickle.UnpicklingError) as error:
-            raise self._died() from error
+        found = self._answers.get()
+        if found is None:
+            raise self._died()
         return found
 
     def _died(self) -> ReaderError:
@@ -159,15 +170,13 @@ class _Child:
             self._process.kill()
         with suppress(BrokenPipeError):
             self._to.close()
-        self._back.close()
         self._process.wait()
+        self._reader.join()
+        self._back.close()
 
 
 def _serve() -> None:
     """Be the child: answer batches until the pipe closes."""
-    from queue import SimpleQueue
-    from threading import Thread
-
     root, cutting = pickle.load(sys.stdin.buffer)
     vault = Vault.open(root)
     waiting: SimpleQueue[Sequence[Wanted] | None] = SimpleQueue()

@@ -67,17 +67,17 @@ class Service:
         self._observe, self._blind = observe, wish.poll
         with Memory.open(folder, environment=environment) as memory:
             self.root = memory.vault.root
-        self._stopped = False
+        self.stopped = False
 
     def stop(self) -> None:
         """End it; may be called from a signal."""
-        self._stopped = True
+        self.stopped = True
         self.news.put(None)
 
     def run(self) -> None:
         """Look after the vault. Raises LockError when another process does, VaultError when it is gone."""
         spare_arenas()
-        while not self._stopped:
+        while not self.stopped:
             self._drain()
             try:
                 with ExitStack() as stack:
@@ -89,7 +89,7 @@ class Service:
                 self.say(f"{ended}: leaving it to that one")
                 return
             except Ended as ended:
-                if not self._stopped:
+                if not self.stopped:
                     self.say(f"{ended}; beginning anew")
                     self._await_vault()
 
@@ -217,7 +217,7 @@ class Service:
         until = time.monotonic() + patience_s
         time.sleep(BREATH_S)
         while not os.path.isdir(self.root):
-            if self._stopped:
+            if self.stopped:
                 return
             if time.monotonic() > until:
                 raise VaultError(
@@ -231,6 +231,6 @@ class Service:
         try:
             while True:
                 if self.news.get_nowait() is None:
-                    self._stopped = True
+                    self.stopped = True
         except Empty:
             return

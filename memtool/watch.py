@@ -247,9 +247,9 @@ class Watch:
     def _beat(self) -> None:
         self._require_vault()
         self.upkeep()
-        if self.source and not (self.source.is_alive() and self.source.mark(2.0)):
+        if self.source and not self.source.mark(2.0):
             self._doubts += 1
-            if self._doubts > 1 or not self.source.is_alive():
+            if self._doubts > 1:
                 raise Ended("file events stopped coming")
         else:
             self._doubts = 0
@@ -261,6 +261,9 @@ class Watch:
         """Raise Ended when the vault, or the index of this version, is not there any more."""
         if index_file.inode(self.memory.vault.root) != self._root:
             raise Ended("the vault is gone")
+        if self.source and not self.source.is_alive():
+            # One made again at once may have the number of the old one, but its news went with that.
+            raise Ended("file events stopped coming")
         if self.memory.derived.is_superseded():
             raise Superseded("another version of memtool made the index anew")
 

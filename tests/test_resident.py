@@ -28,7 +28,10 @@ from memtool.service import Service, Wish
 from memtool.unchanged import Unchanged
 from memtool.vault import Vault
 
-pytestmark = pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="needs Unix sockets")
+pytestmark = [
+    pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="needs Unix sockets"),
+    pytest.mark.timeout(40),  # some wait for other threads, which may take long on a busy machine
+]
 
 
 @pytest.fixture(autouse=True)
@@ -505,7 +508,7 @@ class Served:
             self.error = error
 
     def until(self, there: Callable[[], object]) -> None:
-        deadline = time.monotonic() + 8
+        deadline = time.monotonic() + 25
         while not there():
             assert time.monotonic() < deadline, self.said
             time.sleep(0.02)

@@ -58,9 +58,14 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _until_signalled(service: Service) -> None:
+    def stop(*_: object) -> None:
+        if service.stopped:  # asked twice: whatever is under way is not waited for
+            raise KeyboardInterrupt
+        service.stop()
+
     before = [(number, signal.getsignal(number)) for number in (signal.SIGTERM, signal.SIGINT)]
     for number, _ in before:
-        signal.signal(number, lambda *_: service.stop())
+        signal.signal(number, stop)
     try:
         service.run()
     finally:

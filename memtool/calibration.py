@@ -74,7 +74,7 @@ def calibrate(files: Sequence[FileRow], ask: Asking) -> Calibration:
 
 
 def _questions(files: Sequence[FileRow]) -> list[tuple[str, int]]:
-    """Give questions with the note that answers each: what a note says it answers before what it is called."""
+    """Give questions with the note that answers each: what a note says it answers, then its title."""
     found: list[tuple[str, int]] = []
     for keys in (("asks",), ("description", "read_if")):
         for file in files:
@@ -111,4 +111,4 @@ def load(folder: Path, fingerprint: str) -> float | None:
         line = float(kept["least_chance"]) if kept["fingerprint"] == fingerprint else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return line if line is not None and 0 <= line <= 1 else None
+    return line if line is not None and BOUNDS[0] <= line <= BOUNDS[1] else None

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from memtool.anchor import Anchor
+from memtool.errors import ConflictError, UsageError
 
 if TYPE_CHECKING:
     from memtool.accounts import Account
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from memtool.index import Index
     from memtool.refresh import RefreshReport
     from memtool.vault import Vault
+
+
+#: Times that a key is set anew when another change came first.
+SET_TURNS = 10
 
 
 class Keeping:
@@ -55,6 +60,8 @@ class Keeping:
         """
         from memtool import accounts
 
+        if not text.strip():
+            raise UsageError("there is no text to add", fix="give the note some text")
         account, now = self._account(by), now or datetime.now(UTC)
         path, self.committed = accounts.add(
             self.vault, text, account, title=title, folder=folder, meta=meta, now=now
@@ -65,7 +72,14 @@ class Keeping:
         """Change one key of a note's front matter and no other byte; gives the lines of that key."""
         from memtool import accounts, note
 
-        data, self.committed = accounts.set_key(self.vault, path, key, value, self._account(by))
+        for turn in range(SET_TURNS):
+            try:
+                data, self.committed = accounts.set_key(self.vault, path, key, value, self._account(by))
+                break
+            except ConflictError:
+                # Another key was set meanwhile: this one is set in what the note is now.
+                if turn == SET_TURNS - 1:
+                    raise
         return Anchor(path, *note.parse(data).spans.get(key, (1, 1)))
 
     def commit(

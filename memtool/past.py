@@ -123,8 +123,9 @@ class Past:
             what = "this folder is in no git work tree, so there is no history"
             raise GitError(what, fix="run `memtool init` or `git init` there")
 
-    def blame(self, anchor: Anchor, when: str = "") -> tuple[Provenance, tuple[str, ...]]:
+    def blame(self, anchor: Anchor | str, when: str = "") -> tuple[Provenance, tuple[str, ...]]:
         """Tell line by line who wrote an anchor, and give its lines."""
+        anchor = Anchor.parse(anchor) if isinstance(anchor, str) else anchor
         self._need_git()
         commit = self.asof.find(when).revision.revision if when else ""
         data = self._read(anchor.path, commit)
@@ -138,8 +139,9 @@ class Past:
 
     # -- what became of it -------------------------------------------------------------------
 
-    def history(self, anchor: Anchor) -> list[Event]:
+    def history(self, anchor: Anchor | str) -> list[Event]:
         """Tell what happened to a note or to lines of it, oldest first."""
+        anchor = Anchor.parse(anchor) if isinstance(anchor, str) else anchor
         from memtool import timeline
         from memtool.versions import need_history, versions
 

@@ -40,7 +40,7 @@ BY_STRANGER, MOST_STRANGERS = -1.2, 2
 SMALL, BY_SMALL = 300, 0.25
 
 #: Below this chance nothing is relevant; below the second an answer is not sure.
-LEAST_CHANCE, SURE_CHANCE = 0.05, 0.15
+LEAST_CHANCE, SURE_CHANCE = 0.05, 0.3
 
 #: Reciprocal rank fusion (Cormack, Clarke & Buettcher, SIGIR 2009).
 DAMPING = 60

@@ -98,7 +98,8 @@ NOTHING = Found([], [], 0.0, 0.0)
 def search(index: Index, query: Query, meaning: Meaning | None) -> Found:
     """Answer *query*; *meaning* None leaves the answer to words alone."""
     allowed = _allowed(index, query)
-    if (allowed is not None and not allowed) or not query.text.strip():
+    # A question without a letter or a digit asks for nothing, though a model has a vector for it.
+    if (allowed is not None and not allowed) or not any(map(str.isalnum, query.text)):
         return NOTHING
     terms = asking.terms("" if query.mode == "semantic" else query.text, index)
     measured = _measure(index, terms, meaning, allowed)

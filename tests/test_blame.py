@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -60,8 +60,16 @@ class Asking:
 
 
 @pytest.fixture
-def asking(repository: Repository) -> Callable[[], Asking]:
-    return lambda: Asking(repository)
+def asking(repository: Repository) -> Iterator[Callable[[], Asking]]:
+    made: list[Asking] = []
+
+    def asking() -> Asking:
+        made.append(Asking(repository))
+        return made[-1]
+
+    yield asking
+    for one in made:
+        one.recall.close()
 
 
 # -- who wrote which line --------------------------------------------------------------------
@@ -508,3 +516,4 @@ def test_what_is_told_is_what_git_blame_tells(
                 for _ in range(run.start, run.end + 1)
             ]
             assert [name[:39] for name in ours] == [name[:39] for name in git]
+    asked.recall.close()

@@ -157,11 +157,11 @@ def test_a_function_that_changes_its_length_is_an_error() -> None:
         embedder.embed(["a", "b", "c"], kind="passage")
 
 
-def test_an_error_of_the_function_itself_is_passed_on() -> None:
+def test_an_error_of_the_function_itself_is_an_error_of_the_embedder_and_is_named() -> None:
     def fail(texts: object) -> object:
         raise KeyError("mine")
 
-    with pytest.raises(KeyError, match="mine"):
+    with pytest.raises(EmbedderError, match="KeyError: 'mine'"):
         FunctionEmbedder(fail).embed(["a"], kind="passage")
 
 

@@ -116,8 +116,28 @@ def _report(error: MemtoolError, *, as_json: bool) -> None:
         print(plain(f"memtool: {error}"), file=sys.stderr)
 
 
+def _speak_utf8() -> None:
+    """Start once more where names would be read as ASCII: notes may be called anything."""
+    if sys.getfilesystemencoding().lower().replace("-", "") != "utf8" and not sys.flags.utf8_mode:
+        os.environ["PYTHONUTF8"] = "1"
+        os.execv(sys.executable, [sys.executable, "-m", "memtool", *sys.argv[1:]])
+
+
+def _open_closed_streams() -> None:
+    """Stand in for streams that were closed; without a place for results there is nothing to do."""
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - it lives as long as we do
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - the same
+    if sys.stdout is None:
+        print("memtool: standard output is closed, so no result can be told", file=sys.stderr)
+        sys.exit(FAILED)
+
+
 def run() -> None:
     """Be the console script."""
+    _speak_utf8()
+    _open_closed_streams()
     code = client.ask(sys.argv[1:], os.environ)
     if code is not None:
         sys.exit(code)

@@ -48,10 +48,13 @@ def _search_flags(parser: argparse.ArgumentParser) -> None:
     add("--fusion", choices=("weighted", "rrf"), default="weighted", help="how words and meaning are joined")
     add("--explain", action="store_true", help="every ranker's score and rank, and the near misses")
     add("--budget", type=float, metavar="TOKENS", help="the best hits that fit into so many tokens")
-    add("--fresh", action="store_true", help="exit 2 unless every note's current bytes were searched")
+    look = parser.add_mutually_exclusive_group()
+    look.add_argument("--fresh", action="store_true", help="exit 2 unless all current bytes were searched")
     add("--as-of", default="", metavar="WHEN", help="search the vault as it was at a commit, tag or date")
     add("--blame", action="store_true", help="who wrote the lines shown, when, and were they verified")
-    add("--no-refresh", dest="refresh", action="store_false", help="answer from the index as it is")
+    look.add_argument(
+        "--no-refresh", dest="refresh", action="store_false", help="answer from the index as it is"
+    )
 
 
 def run(options: argparse.Namespace) -> int:

@@ -28,9 +28,16 @@ def flags(command: str, parser: argparse.ArgumentParser) -> None:
         add("--poll", action="store_true", help="look every few seconds instead of waiting for file events")
         add("--no-commit", dest="commit", action="store_false", help="leave committing to you")
         add("--no-catalog", dest="catalog", action="store_false", help="leave MEMORY.md as it is")
-        add("--quiet-time", type=float, metavar="S", help="seconds without an edit before a commit")
+        add("--quiet-time", type=_seconds, metavar="S", help="seconds without an edit before a commit")
     else:
-        add("--idle", type=float, default=900.0, metavar="S", help="end after so long unused (0: never)")
+        add("--idle", type=_seconds, default=900.0, metavar="S", help="end after so long unused (0: never)")
+
+
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0 <= seconds <= 86_400:
+        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 86400 seconds")
+    return seconds
 
 
 def run(options: argparse.Namespace) -> int:

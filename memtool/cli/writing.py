@@ -67,7 +67,9 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
 
 def _set_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("note", help="the note's path")
-    parser.add_argument("setting", metavar="KEY=VALUE", help="the key and its new value")
+    parser.add_argument(
+        "setting", metavar="KEY=VALUE", help="the key and its new value; a list is written [a, b]"
+    )
     keeping.signature_flags(parser)
 
 
@@ -95,7 +97,7 @@ def _init(options: argparse.Namespace) -> int:
         return keeping.set_drivers(plan.folder, options)
     if plan.occupied and not options.yes:
         _ask(
-            f"{plan.folder} is not empty; add {len(plan.new)} files beside what is there? "
+            f"{plan.folder} is not empty; add {len(plan.new)} files beside what is there (--empty: none)? "
             "Existing files stay as they are."
         )
     made = template.apply(plan)
@@ -237,8 +239,21 @@ def _set(memory: Memory, options: argparse.Namespace) -> int:
     key, equals, value = options.setting.partition("=")
     if not equals or not key.strip():
         raise UsageError(f"{options.setting!r} sets nothing", fix="write KEY=VALUE")
-    anchor = memory.set(options.note, key.strip(), value.strip(), by=keeping.signed(options))
+    anchor = memory.set(options.note, key.strip(), _value(value.strip()), by=keeping.signed(options))
     return _tell_change(memory, anchor, options)
+
+
+def _value(text: str) -> str | list[str]:
+    """Read ``[a, b]`` as a list, as it is written in front matter; all else is text as typed."""
+    if not (text.startswith("[") and text.endswith("]")):
+        return text
+    import yaml
+
+    try:
+        value = yaml.load(text, Loader=yaml.BaseLoader)
+    except yaml.YAMLError:
+        return text
+    return value if isinstance(value, list) and all(isinstance(item, str) for item in value) else text
 
 
 def _tell_change(memory: Memory, anchor: Anchor, options: argparse.Namespace) -> int:

@@ -41,12 +41,18 @@ class FunctionEmbedder:
         return matrix
 
     def _call(self, texts: list[str]) -> Matrix:
-        if self._takes_one is None:
-            self._takes_one = not _is_matrix(_attempt(self._function, texts[:1]), 1)
-        if self._takes_one:
-            answer: object = [self._function(text) for text in texts]
-        else:
-            answer = self._function(texts)
+        try:
+            if self._takes_one is None:
+                self._takes_one = not _is_matrix(_attempt(self._function, texts[:1]), 1)
+            answer: object = (
+                [self._function(text) for text in texts] if self._takes_one else self._function(texts)
+            )
+        except Exception as error:  # whatever a caller's function raises, words can still answer
+            raise EmbedderError(
+                f"the embedding function {self.name!r} failed",
+                why=f"{type(error).__name__}: {error}",
+                fix="mend the function, or search by words",
+            ) from error
         return self._check(answer, len(texts))
 
     def _check(self, answer: object, count: int) -> Matrix:

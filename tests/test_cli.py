@@ -378,3 +378,57 @@ def test_every_command_has_help_that_says_what_it_does(run: Run) -> None:
         ran = run(name, "--help")
         assert ran.code == 0
         assert " ".join(words.split()[:3]).casefold() in " ".join(ran.out.split()).casefold()
+
+
+# -- hard surroundings -----------------------------------------------------------------------
+
+
+def installed(*arguments: str, **more: Any) -> subprocess.CompletedProcess[bytes]:
+    """Run the console script's own entry in a process of its own."""
+    command = [sys.executable, "-c", "from memtool.cli.main import run; run()", *arguments]
+    return subprocess.run(command, capture_output=True, check=False, **more)
+
+
+def test_a_name_is_read_as_it_is_in_a_locale_that_knows_only_ascii(tmp_path: Path) -> None:
+    write_notes(tmp_path / "v", {"梟.md": "# 梟\n\n夜に鳴く。\n", "a.md": "# Owl\n"})
+    environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "MEMTOOL_EMBEDDER": "none"}
+    environment["PYTHONPATH"] = str(Path(__file__).parent.parent)
+    found = installed("search", "梟", "--json", "--vault", str(tmp_path / "v"), env=environment)
+
+    assert [hit["path"] for hit in json.loads(found.stdout)["hits"]] == ["梟.md"]
+
+
+@pytest.mark.parametrize(("closing", "command"), [(">&-", "search owl"), ("<&-", "add")])
+def test_a_closed_stream_is_told_of_and_no_bug(tmp_path: Path, closing: str, command: str) -> None:
+    write_notes(tmp_path / "v", {"a.md": "# Owl\n"})
+    script = f"{sys.executable} -c 'from memtool.cli.main import run; run()' {command} {closing}"
+    environment = {**os.environ, "MEMTOOL_VAULT": str(tmp_path / "v"), "MEMTOOL_EMBEDDER": "none"}
+    environment["PYTHONPATH"] = str(Path(__file__).parent.parent)
+    done = subprocess.run(script, shell=True, capture_output=True, check=False, env=environment)
+
+    assert done.returncode == 2, done.stderr
+
+
+def test_a_list_is_set_as_a_list(vault: Path, run: Run) -> None:
+    (vault / "n.md").write_text("---\ntags: [a]\n---\nx\n", encoding="utf-8")
+    run("set", "n.md", "tags=[runbook, 鍵]", "--vault", str(vault))
+
+    assert (vault / "n.md").read_text(encoding="utf-8") == "---\ntags: [runbook, 鍵]\n---\nx\n"
+
+
+def test_keys_set_at_the_same_time_are_all_there(tmp_path: Path) -> None:
+    write_notes(tmp_path / "v", {"a.md": "---\ntitle: T\n---\nx\n"})
+    environment = {**os.environ, "MEMTOOL_EMBEDDER": "none"}
+    environment["PYTHONPATH"] = str(Path(__file__).parent.parent)
+    script = "from memtool.cli.main import run; run()"
+    command = [sys.executable, "-c", script, "set", "--vault", str(tmp_path / "v"), "a.md"]
+    running = [subprocess.Popen([*command, f"k{n}={n}"], env=environment) for n in range(5)]
+
+    assert [process.wait() for process in running] == [0] * 5
+    text = (tmp_path / "v" / "a.md").read_text(encoding="utf-8")
+    assert all(f"k{n}:" in text for n in range(5))
+
+
+@pytest.mark.parametrize("question", ["!!!", "(((", "😀", "…"])
+def test_a_question_without_a_letter_asks_for_nothing(vault: Path, run: Run, question: str) -> None:
+    assert run("search", question, "--vault", str(vault)).code == 1

@@ -1,6 +1,6 @@
 """Any text -> a vault of a given size: notes of about five kilobytes, cut from what is given.
 
-    python tests/bench/make_vault.py DEST SOURCE [SOURCE ...] [--files 13000] [--bytes 5000]
+    python tests/bench/make_vault.py DEST SOURCE [SOURCE ...] [--files 13000] [--bytes 5000] [--latin]
 
 SOURCE is a file or a folder; Markdown, reStructuredText, text and Python files in it are used.
 Each note gets a title of its own, and every hundredth a word that stands nowhere else.
@@ -68,8 +68,11 @@ def main() -> None:
     parser.add_argument("sources", type=Path, nargs="+")
     parser.add_argument("--files", type=int, default=13_000)
     parser.add_argument("--bytes", type=int, default=5_000)
+    parser.add_argument("--latin", action="store_true", help="leave out text of scripts without spaces")
     options = parser.parse_args()
     parts = list(paragraphs(options.sources))
+    if options.latin:
+        parts = [part for part in parts if not any("\u3000" <= character <= "\ud7a3" for character in part)]
     old = time.time() - 86_400
     total = 0
     for number, text in enumerate(itertools.islice(notes(parts, options.bytes), options.files), 1):

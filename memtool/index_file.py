@@ -11,10 +11,10 @@ import stat
 import time
 from pathlib import Path
 
-from memtool import rows
+from memtool import lexical, rows
 from memtool.errors import LockError, MemtoolError, VaultError
 
-SCHEMA = """
+SCHEMA = f"""
 CREATE TABLE files(
   id INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL,
   size INTEGER NOT NULL, mtime INTEGER NOT NULL, ctime INTEGER NOT NULL, inode INTEGER NOT NULL,
@@ -34,7 +34,7 @@ CREATE INDEX embeds_digest ON embeds(digest);
 CREATE INDEX embeds_row ON embeds(row) WHERE row IS NOT NULL;
 CREATE INDEX embeds_lead ON embeds(file) WHERE row IS NULL;
 CREATE VIRTUAL TABLE words USING fts5(
-  name, headings, body, content='', tokenize='ascii');
+  name, headings, body, content='', tokenize='{lexical.TOKENIZER}');
 INSERT INTO words(words, rank) VALUES('hashsize', 16777216);
 CREATE VIRTUAL TABLE terms USING fts5vocab('words', 'row');
 CREATE TABLE facts(key TEXT PRIMARY KEY, value TEXT);

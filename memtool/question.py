@@ -10,7 +10,6 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import pairwise
 from typing import NamedTuple, Protocol
 
 from memtool import lexical
@@ -60,7 +59,6 @@ class Term(NamedTuple):
 class Terms(NamedTuple):
     """A question as the words of this vault."""
 
-    tokens: list[str]  # in order, for neighbours
     terms: list[Term]
     missing: float  # idf mass of what the vault does not have at all
     strangers: int = 0  # names and identifiers that the vault has never heard of
@@ -80,7 +78,6 @@ class Words(NamedTuple):
 
     share: float  # of the best BM25 score that any chunk could have
     covered: float  # idf mass of the terms that stand in the chunk, its headings or its note's name
-    paired: float  # rarity-weighted share of neighbouring words that are neighbours here too
 
 
 def idf(count: int, total: int) -> float:
@@ -93,8 +90,7 @@ def idf(count: int, total: int) -> float:
 
 def terms(question: str, vocabulary: Vocabulary) -> Terms:
     """Work out what *question* asks for in the words of this vault."""
-    tokens = lexical.question_tokens(question)
-    unique = list(dict.fromkeys(tokens))[:MOST_TERMS]
+    unique = list(dict.fromkeys(lexical.question_tokens(question)))[:MOST_TERMS]
     total = vocabulary.chunk_count()
     counts = vocabulary.frequencies([form for token in unique for form in lexical.forms(token)])
     found, missing, looked_up = [], 0.0, 0
@@ -109,7 +105,7 @@ def terms(question: str, vocabulary: Vocabulary) -> Terms:
             missing += idf(0, total)
     known = {term.text for term in found}
     strangers = sum(1 for name in lexical.names(question) if name not in known)
-    return Terms(tokens, found, missing, strangers)
+    return Terms(found, missing, strangers)
 
 
 def _is_joined(token: str) -> bool:
@@ -193,7 +189,7 @@ def measure(
     Robertson, Zaragoza & Taylor 2004); the share is of a chunk that holds every term without end.
     """
     if not asked.terms:
-        return dict.fromkeys(rows, Words(0.0, 0.0, 0.0))
+        return dict.fromkeys(rows, Words(0.0, 0.0))
     called = {file: Counter(_tokens_of(name)) for file, name in names.items()}
     nothing: Counter[str] = Counter()
     return {n: _measure(asked, row, called.get(row.file, nothing), average) for n, row in rows.items()}
@@ -216,7 +212,7 @@ def _measure(asked: Terms, row: Row, name: Mapping[str, int], average: float) ->
         share += term.idf * frequency / (frequency + K1)
         covered += term.idf * best
     whole = asked.mass + MISSING_WEIGHT * asked.missing
-    return Words(share / whole, covered / whole, _paired(asked, tokens))
+    return Words(share / whole, covered / whole)
 
 
 @lru_cache(8192)
@@ -231,16 +227,6 @@ def _variants(term: Term, *fields: Mapping[str, int]) -> Iterator[tuple[str, flo
         return
     for token in {token for field in fields for token in field if token.startswith(term.text)}:
         yield token, 1.0
-
-
-def _paired(asked: Terms, body: Sequence[str]) -> float:
-    """Tell how many of the question's neighbours are neighbours in the chunk too."""
-    weights = {term.text: term.idf for term in asked.terms}
-    pairs = {pair: weights.get(pair[0], 0.0) + weights.get(pair[1], 0.0) for pair in pairwise(asked.tokens)}
-    total = sum(pairs.values())
-    if not total:
-        return 0.0
-    return sum(pairs[pair] for pair in set(pairwise(body)) & pairs.keys()) / total
 
 
 def focus(asked: Terms, row: Row, near: tuple[int, int] | None) -> tuple[int, int]:

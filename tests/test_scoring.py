@@ -24,7 +24,7 @@ def chunk(
 ) -> Measured:
     row = Row(number, file or number, f"{file or number}.md", 1, 2, kind, "", f"text {number}", "", "", None)
     nearness = None if near is lead is opening is None else Nearness(near, None, opening, lead)
-    return Measured(row, Words(share, share, 0.0), nearness)
+    return Measured(row, Words(share, share), nearness)
 
 
 def order(measured: list[Measured], mode: str = "hybrid", **more: object) -> list[int]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from memtool.commit_message import Signature as Signature
     from memtool.memory import Memory as Memory
     from memtool.note import Anchor as Anchor
-    from memtool.search import Hit as Hit
+    from memtool.query import Hit as Hit
 
 __version__ = "0.1.0"
 __all__ = ["Anchor", "Answer", "Hit", "Memory", "Signature", "__version__"]
@@ -26,7 +26,7 @@ _HOMES = {
     "Signature": "commit_message",
     "Answer": "answer",
     "Anchor": "note",
-    "Hit": "search",
+    "Hit": "query",
 }
 
 

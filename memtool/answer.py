@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 from memtool.errors import StaleError
 from memtool.heartbeat import Sign
+from memtool.query import Found, Hit
 from memtool.refresh import RefreshReport
 from memtool.scoring import SURE_CHANCE
-from memtool.search import Found, Hit
 
 
 class Freshness(NamedTuple):

@@ -15,8 +15,8 @@ from memtool import search as searching
 from memtool.answer import Answer, Freshness, not_fresh
 from memtool.derived import Asked, Derived
 from memtool.errors import EmbedderError, LockError, StaleError, UsageError
+from memtool.query import NO_LEANINGS, Leanings, Query
 from memtool.refresh import RefreshReport
-from memtool.search import Query
 
 #: Texts that a search embeds by itself before it answers; of more, a few, and `memtool index` the rest.
 SEARCH_EMBEDS = 256
@@ -29,16 +29,22 @@ def answer(
     look: Callable[[], RefreshReport] | None,
     fresh: bool = False,
     revision: str = "",
+    leanings: Leanings = NO_LEANINGS,
 ) -> Answer:
     """Answer *query* from what *look* has brought up to date; None answers from the index as it is.
 
     *fresh* raises StaleError unless every note's current bytes were searched.
     """
-    return derived.mended(lambda: _answer(derived, query, look, fresh, revision))
+    return derived.mended(lambda: _answer(derived, query, look, fresh, revision, leanings))
 
 
 def _answer(
-    derived: Derived, query: Query, look: Callable[[], RefreshReport] | None, fresh: bool, revision: str
+    derived: Derived,
+    query: Query,
+    look: Callable[[], RefreshReport] | None,
+    fresh: bool,
+    revision: str,
+    leanings: Leanings,
 ) -> Answer:
     report, busy = _look(look) if look else (None, None)
     if report is None and not derived.index.fact("looked"):
@@ -49,7 +55,7 @@ def _answer(
         raise not_fresh(report)
     asked = _ask(derived, query, most=SEARCH_EMBEDS if look else 0)
     with derived.index.still():
-        found = searching.search(derived.index, query, asked.meaning)
+        found = searching.search(derived.index, query, asked.meaning, leanings=leanings)
         notes = derived.index.count("notes")
     freshness = Freshness.of(
         report,

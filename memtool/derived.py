@@ -19,7 +19,7 @@ from memtool.config import Config
 from memtool.errors import EmbedderError, LockError, UsageError, VaultError
 from memtool.index import Index
 from memtool.index_file import DamagedError, discard, explain, inode, is_superseded
-from memtool.search import Meaning, Query
+from memtool.query import Meaning, Query
 from memtool.vault import Vault
 
 if TYPE_CHECKING:

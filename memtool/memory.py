@@ -7,17 +7,16 @@ in the rooms; this one only knows who must be asked in which order.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from memtool import answering, repository, request
 from memtool import config as configuration
 from memtool import coverage as covering
 from memtool import refresh as refreshing
-from memtool import search as searching
+from memtool import repository
 from memtool.anchor import Anchor
-from memtool.answer import Answer
+from memtool.asking import Asking
 from memtool.config import Config
 from memtool.derived import Derived
 from memtool.embedders import take_embedder
@@ -27,7 +26,6 @@ from memtool.index import Index
 from memtool.keeping import Keeping
 from memtool.refresh import RefreshReport
 from memtool.repository import Head
-from memtool.search import Query
 from memtool.vault import Stat, Vault
 
 if TYPE_CHECKING:
@@ -36,11 +34,10 @@ if TYPE_CHECKING:
     from memtool.checks import Status
     from memtool.embedders.base import Embedder
     from memtool.past import Past
-    from memtool.since import Since
     from memtool.vectors import Vectors
 
 
-class Memory(Keeping, Following):
+class Memory(Asking, Keeping, Following):
     """An open vault: search it, add to it, ask what state it is in. Usable with ``with``."""
 
     def __init__(
@@ -151,61 +148,6 @@ class Memory(Keeping, Following):
         return self.derived.take_remarks()
 
     # -- asking ------------------------------------------------------------------------------
-
-    def search(
-        self,
-        question: str,
-        *,
-        limit: int | None = None,
-        min_score: float | None = None,
-        mode: searching.Mode = "hybrid",
-        types: str | Sequence[str] = (),
-        tags: str | Sequence[str] = (),
-        path: str = "",
-        since: str = "",
-        until: str = "",
-        budget: float | None = None,
-        fusion: Literal["weighted", "rrf"] = "weighted",
-        refresh: bool = True,
-        fresh: bool = False,
-        as_of: str = "",
-        blame: bool = False,
-    ) -> Answer:
-        """Find the lines that answer *question*, best first; an empty answer means nothing is relevant.
-
-        *limit* and *min_score* None take the defaults of the mode: 5 hits and the calibrated line, or
-        for ``semantic`` 3 hits from 0.35 on. *fresh* raises StaleError unless every note's current
-        bytes were searched. *as_of* searches the vault as it was at a commit, a tag or a date. *blame*
-        tells of each hit who wrote the lines shown. Raises EmbedderError only in the ``semantic`` mode;
-        otherwise words answer alone, and the freshness says so.
-        """
-        query = Query(
-            question,
-            mode=mode,
-            types=request.listed(types),
-            tags=request.listed(tags),
-            path=path,
-            since=since,
-            until=until,
-            budget=budget,
-            fusion=fusion,
-        )
-        query = request.complete(query, self.config, limit=limit, min_score=min_score)
-        query = self.derived.calibrated(query)
-        if as_of:
-            return self.past.search(query, as_of, blame=blame)
-        look = (self.refresh if fresh else self.look) if refresh or fresh else None
-        revision = self._head().revision or ""
-        answer = answering.answer(self.derived, query, look=look, fresh=fresh, revision=revision)
-        if blame and answer:
-            self.past.add_provenance(answer, self.derived)
-        return answer
-
-    def when(self, question: str, *, mode: searching.Mode = "hybrid", path: str = "") -> Since:
-        """Tell since when the best match to *question* stands, in all versions of all notes, or stood."""
-        now = self.search(question, limit=1, mode=mode, path=path)
-        query = request.complete(Query(question, mode=mode, path=path), self.config, limit=1, min_score=None)
-        return self.past.when(self.derived.calibrated(query), now=now)
 
     def calibrate(self, *, keep: bool = True) -> Calibration:
         """Find out below which chance this vault's answers are noise; *keep* sets that line."""

@@ -18,8 +18,8 @@ from memtool.derived import Derived
 from memtool.errors import ConflictError, GitError, MemtoolError, PathError, UsageError
 from memtool.git import Git
 from memtool.history import Revision
+from memtool.query import Query
 from memtool.recall import Recall
-from memtool.search import Query
 from memtool.vault import blob
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import get_args
 
 from memtool.config import Config
 from memtool.errors import UsageError
-from memtool.search import Mode, Query
+from memtool.query import Mode, Query
 
 #: Defaults of a purely semantic search.
 SEMANTIC_LIMIT, SEMANTIC_MIN_SCORE = 3, 0.35

@@ -9,20 +9,13 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from functools import reduce
 
 from memtool import lexical, scoring
 from memtool import question as asking
-from memtool.anchor import Anchor
 from memtool.index import FileRow, Index, Row, Target
+from memtool.query import NO_LEANINGS, NOTHING, Found, Hit, Leanings, Meaning, Query
 from memtool.question import Terms
-
-if TYPE_CHECKING:
-    from memtool.blame import Provenance
-    from memtool.embedders.base import Calibration, Matrix
-    from memtool.vectors import Vectors
-
-Mode = Literal["hybrid", "lexical", "semantic"]
 
 #: Chunks that each ranker may propose.
 PROPOSALS = 100
@@ -37,71 +30,15 @@ MISSES = 5
 CHUNKS_OF_A_NOTE = 12
 
 
-class Query(NamedTuple):
-    """What is asked, and of which part of the vault."""
-
-    text: str
-    mode: Mode = "hybrid"
-    limit: int = 5
-    min_score: float | None = None  # None: the default of the mode
-    types: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
-    path: str = ""  # a glob over paths
-    since: str = ""  # ISO days, both ends included
-    until: str = ""
-    budget: float | None = None  # tokens; None: no bound
-    fusion: Literal["weighted", "rrf"] = "weighted"
-    least_chance: float = scoring.LEAST_CHANCE  # below it nothing is relevant
-    without: int = 0  # the id of a note that is left out
-
-
-class Meaning(NamedTuple):
-    """What the vector half needs: the question's vector, where to look, how to read a cosine."""
-
-    vector: Matrix  # (d,)
-    vectors: Vectors
-    calibration: Calibration
-
-
-class Hit(NamedTuple):
-    """One answer: a chunk, how well it fits, and why."""
-
-    path: str
-    start: int
-    end: int
-    score: float
-    title: str
-    headings: str
-    text: str
-    focus: tuple[int, int]  # the lines that matter most, within start-end
-    day: str
-    evidence: Mapping[str, float]  # what each ranker said: its score and its rank
-    provenance: Provenance | None = None  # who wrote the lines shown; None where nobody asked, or can tell
-
-    @property
-    def anchor(self) -> Anchor:
-        return Anchor(self.path, self.start, self.end)
-
-
-class Found(NamedTuple):
-    """Hits above the line, the near misses below it, and how sure it is that the vault answers at all."""
-
-    hits: list[Hit]
-    misses: list[Hit]
-    confidence: float
-    threshold: float
-
-
-NOTHING = Found([], [], 0.0, 0.0)
-
-
-def search(index: Index, query: Query, meaning: Meaning | None) -> Found:
+def search(index: Index, query: Query, meaning: Meaning | None, *, leanings: Leanings = NO_LEANINGS) -> Found:
     """Answer *query*; *meaning* None leaves the answer to words alone."""
     allowed = _allowed(index, query)
     # A question without a letter or a digit asks for nothing, though a model has a vector for it.
     if (allowed is not None and not allowed) or not any(map(str.isalnum, query.text)):
         return NOTHING
     terms = asking.terms("" if query.mode == "semantic" else query.text, index)
+    if meaning:
+        meaning = reduce(lambda kept, lean: lean(query, kept), leanings.meaning, meaning)
     measured = _measure(index, terms, meaning, allowed)
     ranked = scoring.rank(
         measured,
@@ -111,7 +48,9 @@ def search(index: Index, query: Query, meaning: Meaning | None) -> Found:
         strangers=terms.strangers,
         chunks=index.chunk_count(),
     )
-    return _choose(ranked, query, terms)
+    ranked = reduce(lambda kept, lean: lean(query, index, kept), leanings.order, ranked)
+    found = _choose(ranked, query, terms)
+    return reduce(lambda kept, lean: lean(query, index, kept), leanings.found, found)
 
 
 # -- which notes ---------------------------------------------------------------------------

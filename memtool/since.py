@@ -14,8 +14,8 @@ from memtool.answer import Answer
 from memtool.asof import EVERY, AsOf, Moment, add, embed_some
 from memtool.derived import Derived
 from memtool.past_files import FOLDER
+from memtool.query import Hit, Query
 from memtool.refresh import RefreshReport
-from memtool.search import Hit, Query
 from memtool.timeline import Event, Version
 from memtool.versions import need_history, newest_name, versions
 

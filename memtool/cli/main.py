@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 #: Command -> the group that has its flags and body, and its line in the help.
 COMMANDS = {
-    "init": ("writing", "make a vault, or make one of a folder of notes"),
-    "index": ("writing", "read what changed and give every text its vector"),
+    "init": ("making", "make a vault, or make one of a folder of notes"),
+    "index": ("making", "read what changed and give every text its vector"),
     "search": ("reading", "find the lines that answer a question"),
     "show": ("reading", "print the lines of an anchor"),
     "history": ("history", "tell what happened to a note or to lines of it, and why"),
@@ -35,7 +35,7 @@ COMMANDS = {
     "status": ("reading", "tell how fresh, covered and large everything is"),
     "add": ("writing", "write a new note"),
     "set": ("writing", "change one key of a note's front matter"),
-    "catalog": ("writing", "write MEMORY.md, the list of all notes"),
+    "catalog": ("making", "write MEMORY.md, the list of all notes"),
     "commit": ("keeping", "commit changed notes, and say in words what changed"),
     "merge-driver": ("keeping", "merge two versions of a note; git calls it after `init --git-hooks`"),
     "watch": ("serving", "follow the vault: index, embed, catalog and commit what changes"),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from memtool.answer import Answer, Freshness
 from memtool.errors import Finding
-from memtool.search import Hit
+from memtool.query import Hit
 
 if TYPE_CHECKING:
     from memtool.blame import Provenance

@@ -14,8 +14,8 @@ from pathlib import Path
 from memtool import evaluate
 from memtool import search as searching
 from memtool.memory import Memory
+from memtool.query import Found, Query
 from memtool.scoring import LEAST_CHANCE
-from memtool.search import Query
 
 
 def main() -> None:
@@ -37,7 +37,7 @@ def main() -> None:
             memory.embed()
             ids = {file.path: file.id for file in memory.index.files().values()}
 
-            def ask(question: str, leave_out: int = 0, memory: Memory = memory) -> searching.Found:
+            def ask(question: str, leave_out: int = 0, memory: Memory = memory) -> Found:
                 meaning = memory.derived.ask(question, most=0).meaning
                 return searching.search(memory.index, Query(question, without=leave_out), meaning)
 

@@ -45,8 +45,11 @@ def cpu_of(pid: int) -> float:
     return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
 
 
-def line_of(pid: int, name: str) -> str:
-    return next(line for line in Path(f"/proc/{pid}/status").read_text().split("\n") if line.startswith(name))
+def memory_of(pid: int) -> str:
+    """Tell what a process holds: its own pages, those of files it looks at, and the most it ever held."""
+    told = dict(line.partition(":")[::2] for line in Path(f"/proc/{pid}/status").read_text().split("\n"))
+    names = ("VmRSS", "RssAnon", "RssFile", "VmHWM")
+    return ", ".join(f"{name} {int(told[name].split()[0]) // 1024} MiB" for name in names)
 
 
 def main() -> None:
@@ -95,7 +98,7 @@ def measure(memory: Memory, options: argparse.Namespace, pid: int) -> None:
             lambda: memory.index.missing()[0] + memory.index.unplanned_count() == 0, 3600.0
         )
     time.sleep(3)
-    print(f"{len(files)} notes, ready after {ready:.1f} s; {line_of(pid, 'VmRSS')}")
+    print(f"{len(files)} notes, ready after {ready:.1f} s; {memory_of(pid)}")
     for name, save in (("in place", in_place), ("rename-save", rename_save)):
         times = []
         for edit in range(options.edits):
@@ -111,7 +114,7 @@ def measure(memory: Memory, options: argparse.Namespace, pid: int) -> None:
     time.sleep(15)  # the catalog follows at its leisure
     before = cpu_of(pid)
     time.sleep(options.idle)
-    print(f"idle: {cpu_of(pid) - before:.3f} s CPU in {options.idle:g} s; {line_of(pid, 'VmRSS')}")
+    print(f"idle: {cpu_of(pid) - before:.3f} s CPU in {options.idle:g} s; {memory_of(pid)}")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,6 +38,26 @@ class Segment(NamedTuple):
 
     keys: Keys
     vectors: Matrix
+    content: npz.Npz
+
+    def blocks(self) -> Iterator[slice]:
+        """Give runs of rows, and let go of each when the next is asked for: all would fill the memory."""
+        count, width = self.vectors.shape
+        step = max(1, npz.BLOCK // (width * self.vectors.itemsize))
+        for start in range(0, count, step):
+            yield slice(start, min(start + step, count))
+            self.content.let_go()
+
+    def cosines(self, query: Matrix) -> Matrix:
+        """Compare every row with *query*."""
+        found = np.empty(len(self.keys), np.float32)
+        for rows in self.blocks():
+            np.dot(self.vectors[rows], query, out=found[rows])
+        return found
+
+    def is_sound(self) -> bool:
+        """Compare every byte with the checksums, and see that each row has length 1."""
+        return self.content.is_whole() and all(_are_unit(self.vectors[rows]) for rows in self.blocks())
 
 
 class Segments:
@@ -130,7 +150,7 @@ class Segments:
         segment = _get_segment(content, self.fingerprint)
         if width not in (None, segment.vectors.shape[1]):
             raise npz.DamagedError(f"its vectors have {segment.vectors.shape[1]} numbers, others {width}")
-        if not verified and not (content.is_whole() and _are_unit(segment.vectors)):
+        if not verified and not segment.is_sound():
             raise npz.DamagedError("its bytes are not the ones that were written")
         return segment
 
@@ -165,6 +185,15 @@ def remove(file: Path) -> None:
         return
 
 
+def split(keys: Keys) -> list[bytes]:
+    """
+    >>> split(np.frombuffer(b"a" * 16 + b"b" * 16, np.uint8)) == [b"a" * 16, b"b" * 16]
+    True
+    """
+    joined = keys.tobytes()
+    return [joined[start : start + KEY_BYTES] for start in range(0, len(joined), KEY_BYTES)]
+
+
 def _get_order(name: str) -> tuple[int, str]:
     match = _NAME.fullmatch(name)
     return (int(match[1]) if match else 0, name)
@@ -185,7 +214,7 @@ def _get_segment(content: npz.Npz, fingerprint: str) -> Segment:
         raise npz.DamagedError("its description does not parse") from error
     if told != {"format": _FORMAT, "fingerprint": fingerprint, "count": len(keys)}:
         raise npz.DamagedError("it belongs to another embedder or version")
-    return Segment(keys, vectors)
+    return Segment(keys, vectors, content)
 
 
 def _are_unit(vectors: Matrix) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -16,13 +16,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from memtool import npz
+from memtool import npz, packing
 from memtool.errors import Finding
-from memtool.segments import KEY_BYTES, Keys, Matrix, Segment, Segments, list_files, remove
+from memtool.segments import KEY_BYTES, Keys, Matrix, Segment, Segments, list_files, remove, split
 
 Rows = NDArray[np.intp]
 
-_MOST_SEGMENTS = 32
 _UNUSABLE = "unusable.npz"
 _PROBE = "probe.npz"
 _FOLDER = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,79}")
@@ -106,7 +105,7 @@ class Vectors:
         keys = self._load(_UNUSABLE, "keys")
         if keys is None or keys.dtype != np.uint8 or keys.ndim != 2 or keys.shape[1] != KEY_BYTES:
             return frozenset()
-        return frozenset(_split(keys))
+        return frozenset(split(keys))
 
     def add(self, digests: Sequence[bytes], matrix: Matrix) -> None:
         """Keep the vectors in a new segment; a row without direction is remembered as unusable instead.
@@ -121,7 +120,7 @@ class Vectors:
         if usable.any():
             self.accept_width(matrix.shape[1])
             self._segments.add(keys[usable], matrix[usable] / norms[usable, None])
-        self._remember(_split(keys[~usable]), not_any_more=_split(keys[usable]))
+        self._remember(split(keys[~usable]), not_any_more=split(keys[usable]))
         self.refresh()
 
     def search(self, query: Matrix, limit: int, *, only: Collection[bytes] | None = None) -> Found:
@@ -134,7 +133,7 @@ class Vectors:
         query = np.ascontiguousarray(query, np.float32).reshape(-1)
         if limit <= 0 or not np.isfinite(query).all() or not self.accept_width(len(query)):
             return Found([], Stats())
-        cosines = np.concatenate([segment.vectors @ query for segment in self._list()])
+        cosines = np.concatenate([segment.cosines(query) for segment in self._list()])
         rows = None if only is None else _present(self._find(list(dict.fromkeys(only))))
         chosen = cosines if rows is None else cosines[rows]
         if not len(chosen):
@@ -150,19 +149,26 @@ class Vectors:
         for segment in self._list():
             here = np.flatnonzero((rows >= start) & (rows < start + len(segment.keys)))
             matrix[here] = segment.vectors[rows[here] - start]
+            segment.content.let_go()
             start += len(segment.keys)
         return matrix
 
-    def compact(self, live: Collection[bytes]) -> bool:
-        """Rewrite all segments as one without dead rows, when that is worth it; say whether it was done."""
+    def join(self) -> bool:
+        """Join small segments once there are many, which costs by what was added; say whether it was done."""
         self.refresh()
-        old, live = list(self._segments.by_name), frozenset(live)
-        kept = [key for key in dict.fromkeys(self._list_keys()) if key in live]
-        if len(old) <= _MOST_SEGMENTS and len(kept) * 2 >= self.count:
+        if len(self._segments.by_name) <= packing.MOST_SEGMENTS:
             return False
-        if kept:
-            self._segments.add(_join(kept), self.get(kept))
-        self._segments.drop(old)
+        packing.join(self._segments)
+        self.refresh()
+        return True
+
+    def compact(self, live: Collection[bytes]) -> bool:
+        """Rewrite all segments without dead rows, when that is worth it; say whether anything was done."""
+        self.refresh()
+        live = frozenset(live)
+        if packing.count_kept(self._segments, live) * 2 >= self.count:
+            return self.join()
+        packing.prune(self._segments, live)
         self._remember(self.unusable() & live, forget=True)
         self.refresh()
         return True
@@ -217,12 +223,12 @@ class Vectors:
         elif after != before:
             self._segments.save(_UNUSABLE, {"keys": _join(sorted(after))})
 
+    def segments(self) -> Mapping[str, Segment]:
+        """Give the files the vectors lie in, in the order of their rows."""
+        return self._segments.by_name
+
     def _list(self) -> list[Segment]:
         return list(self._segments.by_name.values())
-
-    def _list_keys(self) -> Iterator[bytes]:
-        for segment in self._list():
-            yield from _split(segment.keys)
 
     def _find(self, digests: Sequence[bytes]) -> Rows:
         """Give the row of each digest, counted through all segments, the first of doubles; -1: none."""
@@ -260,7 +266,7 @@ class Vectors:
             here = np.flatnonzero((rows >= start) & (rows < start + len(segment.keys)))
             keys[here] = segment.keys[rows[here] - start]
             start += len(segment.keys)
-        return _split(keys)
+        return split(keys)
 
 
 def _list_best(cosines: Matrix, limit: int) -> Rows:
@@ -287,12 +293,3 @@ def _halves(keys: Keys) -> NDArray[np.uint64]:
 
 def _join(digests: Sequence[bytes]) -> Keys:
     return np.frombuffer(b"".join(digests), np.uint8).reshape(len(digests), KEY_BYTES)
-
-
-def _split(keys: Keys) -> list[bytes]:
-    """
-    >>> _split(_join([b"a" * 16, b"b" * 16])) == [b"a" * 16, b"b" * 16]
-    True
-    """
-    joined = keys.tobytes()
-    return [joined[start : start + KEY_BYTES] for start in range(0, len(joined), KEY_BYTES)]

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memtool import npz
+from memtool import npz, packing
 from memtool.errors import VaultError
 from memtool.passages import digest
 from memtool.vectors import Matrix, Vectors
@@ -229,6 +229,50 @@ def test_compacting_joins_many_segments(tmp_path: Path) -> None:
 
     assert len(segments(vectors)) == 1
     np.testing.assert_allclose(vectors.get(digests), matrix, atol=1e-6)
+
+
+def test_joining_leaves_a_large_segment_as_it_is(tmp_path: Path) -> None:
+    digests, matrix = make_digests(540), make_matrix(540)
+    vectors = Vectors.open(tmp_path, "f")
+    vectors.add(digests[:500], matrix[:500])
+    large = segments(vectors)
+    for place in range(500, 540):
+        vectors.add(digests[place : place + 1], matrix[place : place + 1])
+
+    assert vectors.join()
+    assert not vectors.join()
+
+    assert len(segments(vectors)) == 2 and set(large) < set(segments(vectors))
+    assert vectors.count == 540
+    np.testing.assert_allclose(vectors.get(digests), matrix, atol=1e-6)
+
+
+def test_joining_again_and_again_keeps_few_segments(tmp_path: Path) -> None:
+    digests, matrix = make_digests(300), make_matrix(300)
+    vectors = Vectors.open(tmp_path, "f")
+    for place in range(300):
+        vectors.add(digests[place : place + 1], matrix[place : place + 1])
+        vectors.join()
+
+    assert len(segments(vectors)) <= packing.MOST_SEGMENTS
+    np.testing.assert_allclose(vectors.get(digests), matrix, atol=1e-6)
+
+
+def test_more_rows_than_one_block_are_found_checked_and_rewritten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(npz, "BLOCK", 3 * WIDTH * 4)
+    monkeypatch.setattr(packing, "_ROWS", 7)
+    digests, matrix = fill(tmp_path, 40)
+    vectors = Vectors.open(tmp_path, "f")
+
+    assert names(vectors.search(matrix[17], 1)) == [digests[17]]
+    assert vectors.compact(set(digests[:19]))
+
+    assert len(segments(vectors)) == 3  # six or seven rows each
+    np.testing.assert_allclose(vectors.get(digests[:19]), matrix[:19], atol=1e-6)
+    (vectors.folder / "verified.json").unlink()
+    assert names(Vectors.open(tmp_path, "f").search(matrix[17], 1)) == [digests[17]]
 
 
 def test_compacting_with_nothing_alive_leaves_nothing(tmp_path: Path) -> None:

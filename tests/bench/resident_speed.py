@@ -85,7 +85,9 @@ def main() -> None:
         print(f"resident alone: {median_ms(wire)}")
         status = Path(f"/proc/{server.pid}/status")
         if status.exists():
-            print(next(line for line in status.read_text().split("\n") if line.startswith("VmRSS")))
+            told = dict(line.partition(":")[::2] for line in status.read_text().split("\n"))
+            names = ("VmRSS", "RssAnon", "RssFile", "VmHWM")
+            print(", ".join(f"{name} {int(told[name].split()[0]) // 1024} MiB" for name in names))
     finally:
         server.terminate()
         server.wait(10)

@@ -57,8 +57,8 @@ class E5Embedder:
         return matrix
 
     def rest(self) -> None:
-        """Let go of the memory that many long texts needed; the model is loaded again when it is needed."""
-        self._encoder = None
+        """Let go of what many long texts needed; model and tokenizer are loaded again when they are needed."""
+        self._encoder = self._tokenizer = None
 
     def _embed(self, texts: list[str], kind: Kind) -> Matrix:
         from memtool.embedders.e5.encoder import Encoder

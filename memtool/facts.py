@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from memtool import moments, note, pin
+from memtool import moments, nested, note, pin
 from memtool.editions import Edition, editions, line_back, renamed_to, why_none
 from memtool.errors import PathError
 from memtool.fields import Field, fields, unreadable
@@ -71,6 +71,7 @@ def facts(vault: Vault, path: str, *, key: str = "", as_of: str = "") -> Facts:
     PathError when no such note is or ever was there, UsageError when there was no such moment.
     """
     git = Git(vault.root)
+    nested.require_own(git, vault.root, path, "facts")
     none = why_none(git)
     moment = moments.find(git, as_of).revision if as_of else ""
     past = set(git.run("rev-list", moment).decode().split()) if moment else None

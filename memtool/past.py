@@ -6,16 +6,16 @@ answers lies in the cache and may be deleted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from memtool import answering, history, repository
+from memtool import answering, beliefs, history, nested, repository
 from memtool.anchor import Anchor
 from memtool.answer import Answer
 from memtool.asof import AsOf
 from memtool.blame import Blamer, Lines, Provenance
 from memtool.derived import Derived
-from memtool.errors import ConflictError, GitError, MemtoolError, PathError, UsageError
+from memtool.errors import ConflictError, GitError, MemtoolError, PathError, PolicyError, UsageError
 from memtool.git import Git
 from memtool.history import Revision
 from memtool.query import Query
@@ -24,7 +24,7 @@ from memtool.vault import blob
 
 if TYPE_CHECKING:
     from memtool.since import Since
-    from memtool.timeline import Event
+    from memtool.timeline import Event, Version
 
 
 class Difference(NamedTuple):
@@ -38,8 +38,8 @@ class Difference(NamedTuple):
 class Past:
     """The past of one vault."""
 
-    def __init__(self, derived: Derived) -> None:
-        self.derived, self.vault = derived, derived.vault
+    def __init__(self, derived: Derived, require_read: Callable[[str], None] = lambda path: None) -> None:
+        self.derived, self.vault, self.require_read = derived, derived.vault, require_read
         self.git = Git(self.vault.root)
         cache = self.vault.cache
         self.recall = Recall(cache / "history.sqlite3", lambda: self.vault.prepare(cache))
@@ -68,7 +68,10 @@ class Past:
         moment = self.asof.find(when)
         past, look = self.asof.open(moment, embed=query.mode != "lexical")
         try:
-            answer = answering.answer(past, query, look=look, revision=moment.revision.revision)
+            query = query._replace(now=query.now or f"{moment.revision.when:%Y-%m-%d}")
+            answer = answering.answer(
+                past, query, look=look, revision=moment.revision.revision, leanings=beliefs.leanings(query)
+            )
             answer.freshness = answer.freshness._replace(as_of=str(moment))
             if blame:
                 self.add_provenance(answer, past, commit=moment.revision.revision)
@@ -78,6 +81,7 @@ class Past:
 
     def show(self, anchor: Anchor, when: str) -> tuple[str, ...]:
         """Give all lines of a note as it was; raises PathError with the name it had, where it had another."""
+        self.require_read(anchor.path)
         commit = self.asof.find(when).revision.revision
         try:
             return self._lines(anchor.path, commit)
@@ -96,7 +100,7 @@ class Past:
         lines = [Lines(hit.path, blobs.get(hit.path, ""), *hit.focus) for hit in answer]
         try:
             self._need_git()
-            told = self.blamer.tell(lines, commit=commit)
+            told = self._tell(lines, commit)
         except MemtoolError as error:
             fix = f" (fix: {error.fix})" if error.fix else ""
             _remark(answer, f"no provenance: {error.why or error.what}{fix}")
@@ -106,6 +110,31 @@ class Past:
         if told_of := self.remark(run.revision for one in told if one for run in one.runs):
             _remark(answer, told_of)
         answer[:] = [hit._replace(provenance=one) for hit, one in zip(answer, told, strict=True)]
+
+    def provenance(self, lines: Sequence[Lines]) -> list[Provenance | None]:
+        """Tell of lines of notes as they are now who wrote them; None for a note that changed meanwhile."""
+        self._need_git()
+        return self._tell(lines, "")
+
+    def writers(self, anchors: Sequence[Anchor], derived: Derived) -> list[Provenance | None]:
+        """Tell of each anchor who wrote its lines; None where that cannot be told."""
+        blobs = derived.index.blobs([anchor.path for anchor in anchors])
+        self._need_git()
+        return self._tell([Lines(one.path, blobs.get(one.path, ""), one.start, one.end) for one in anchors], "")
+
+    def _tell(self, lines: Sequence[Lines], commit: str) -> list[Provenance | None]:
+        """Ask each repository about its own notes; the vault's own past holds no notes of others."""
+        told: dict[Lines, Provenance | None] = {}
+        homes = {} if commit else {one: nested.home(self.git, self.vault.root, one.path) for one in lines}
+        for prefix in dict.fromkeys(homes[one].prefix if homes else "" for one in lines):
+            own = [one for one in dict.fromkeys(lines) if not homes or homes[one].prefix == prefix]
+            blamer = self._blamer(homes[own[0]]) if prefix else self.blamer
+            asked = [one._replace(path=one.path.removeprefix(prefix)) for one in own]
+            told |= zip(own, blamer.tell(asked, commit=commit), strict=True)
+        return [told[one] for one in lines]
+
+    def _blamer(self, home: nested.Home) -> Blamer:
+        return Blamer(home.git, self.recall, lambda path, _: self.vault.read(home.prefix + path))
 
     def remark(self, revisions: Iterable[Revision | None]) -> str:
         """Say which of these revisions is where a shallow clone begins, so that its lines may be older."""
@@ -126,13 +155,16 @@ class Past:
     def blame(self, anchor: Anchor | str, when: str = "") -> tuple[Provenance, tuple[str, ...]]:
         """Tell line by line who wrote an anchor, and give its lines."""
         anchor = Anchor.parse(anchor) if isinstance(anchor, str) else anchor
+        self.require_read(anchor.path)
         self._need_git()
+        if when:
+            nested.require_own(self.git, self.vault.root, anchor.path, f"blame --as-of {when}")
         commit = self.asof.find(when).revision.revision if when else ""
         data = self._read(anchor.path, commit)
         lines = _parse(data)
         start, end = within(anchor, len(lines))
         asked = Lines(anchor.path, blob(data), start, end)
-        told = self.blamer.tell([asked], commit=commit)[0]
+        told = self._tell([asked], commit)[0]
         if told is None:
             raise ConflictError(f"{anchor.path} changed while it was being read", fix="ask again")
         return told, lines[start - 1 : end]
@@ -142,13 +174,17 @@ class Past:
     def history(self, anchor: Anchor | str) -> list[Event]:
         """Tell what happened to a note or to lines of it, oldest first."""
         anchor = Anchor.parse(anchor) if isinstance(anchor, str) else anchor
+        self.require_read(anchor.path)
         from memtool import timeline
         from memtool.versions import need_history, versions
 
-        need_history(self.git)
-        known = versions(self.vault, self.git, anchor.path)
+        home = nested.home(self.git, self.vault.root, anchor.path)
+        need_history(home.git)
+        known = versions(lambda path: self.vault.read(home.prefix + path), home.git, home.path)
+        known = [version._replace(path=home.prefix + version.path) for version in known]
         if not known:
             self.vault.read(anchor.path)  # raises PathError: there never was such a note
+        known = self._readable(known)
         newest = known[-1]
         if not anchor.start:
             return timeline.events(known, len(known) - 1, None)
@@ -160,11 +196,22 @@ class Past:
             )
         return timeline.events(known, len(known) - 1, within(anchor, len(newest.lines)))
 
+    def _readable(self, known: list[Version]) -> list[Version]:
+        """Leave out the time before a note came from where who asks may not read."""
+        for number in range(len(known), 0, -1):
+            try:
+                self.require_read(known[number - 1].path)
+            except PolicyError:
+                return known[number:]
+        return known
+
     def diff(self, path: str, revisions: str = "") -> Difference:
         """Compare two versions of a note: ``REV..REV``, ``REV`` with the file, "" the last commit with it."""
         import difflib
 
+        self.require_read(path)
         self._need_git()
+        nested.require_own(self.git, self.vault.root, path, "diff")
         first, dots, second = revisions.partition("..")
         old_name, old = self._side(path, first or "HEAD")
         new_name, new = self._side(path, second or "HEAD") if dots else (path, self._now(path))
@@ -185,6 +232,7 @@ class Past:
         name = next((name for name in dict.fromkeys([path, *known]) if name in tree), "")
         if not name and not known:
             self.vault.read(path)  # raises PathError where there never was such a note
+        self.require_read(name or path)
         label = f"{name or path}@{commit[:7]}"
         return label, self._lines(name, commit) if name else ()
 

@@ -6,6 +6,7 @@ Each file is the index of one tree of the vault. Knows nothing of trees or of ho
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -18,6 +19,9 @@ FOLDER, ENDING = "past", ".sqlite3"
 
 #: Trees kept besides the index of every version there ever was.
 SLOTS = 4
+
+#: No copy takes this long.
+LEFT_BEHIND_S = 3600.0
 
 
 def files(cache: Path) -> list[Path]:
@@ -40,6 +44,15 @@ def use(file: Path, *, keep: str) -> None:
             Path(f"{old}{ending}").unlink(missing_ok=True)
     for bad in file.parent.glob("*.bad*"):  # damaged, and made anew since
         bad.unlink(missing_ok=True)
+    for half in file.parent.glob("*.new*"):  # a copy that a killed process left half done
+        if _age_s(half) > LEFT_BEHIND_S:
+            half.unlink(missing_ok=True)
+
+
+def _age_s(file: Path) -> float:
+    with suppress(OSError):
+        return time.time() - file.stat().st_mtime
+    return 0.0
 
 
 def begin(file: Path, base: Path) -> bool:

@@ -42,7 +42,7 @@ def when(asof: AsOf, query: Query, *, now: Answer) -> Since:
     hit, remarks = _best(now, then), then.freshness.remarks
     if hit is None:
         return Since(None, [], False, remarks)
-    known = versions(asof.vault, asof.git, newest_name(asof.git, hit.path))
+    known = versions(asof.vault.read, asof.git, newest_name(asof.git, hit.path))
     at = _place(known, hit)
     if at is None:
         return Since(hit, [], bool(now) and hit is now[0], remarks)

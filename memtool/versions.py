@@ -6,14 +6,16 @@ asked of the versions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from memtool import history, note
 from memtool.editions import Edition, editions, line_back, renamed_to, why_none
 from memtool.errors import GitError, NoteError, PathError
 from memtool.git import Git
 from memtool.timeline import Version
-from memtool.vault import Vault, blob
+from memtool.vault import blob
+
+Read = Callable[[str], bytes]
 
 #: A note whose name changed more often than this is not followed further.
 MOST_NAMES = 50
@@ -25,14 +27,17 @@ def need_history(git: Git) -> None:
         raise GitError(problem.what, fix=problem.fix)
 
 
-def versions(vault: Vault, git: Git, path: str) -> list[Version]:
-    """List a note's versions, oldest first, what is not committed yet as the last; [] for no such note."""
+def versions(read: Read, git: Git, path: str) -> list[Version]:
+    """List a note's versions, oldest first, what is not committed yet as the last; [] for no such note.
+
+    *read* gives the bytes of a note as it is now, by its path as seen from *git*.
+    """
     found = editions(git, path)
     try:
-        data = vault.read(path)
+        data = read(path)
     except PathError:
         data = None
-    if not found and data is not None and (old := _name_before(vault, git, data)):
+    if not found and data is not None and (old := _name_before(read, git, data)):
         found = editions(git, old)
     line = _line(found)
     known = _parsed(git, line)
@@ -50,12 +55,12 @@ def versions(vault: Vault, git: Git, path: str) -> list[Version]:
     return known
 
 
-def _name_before(vault: Vault, git: Git, data: bytes) -> str:
+def _name_before(read: Read, git: Git, data: bytes) -> str:
     """Find the name the last commit has for these bytes, where the note was renamed since."""
 
     def is_gone(path: str) -> bool:
         try:
-            vault.read(path)
+            read(path)
         except PathError:
             return True
         except NoteError:

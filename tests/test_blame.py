@@ -517,3 +517,65 @@ def test_what_is_told_is_what_git_blame_tells(
             ]
             assert [name[:39] for name in ours] == [name[:39] for name in git]
     asked.recall.close()
+
+
+# -- another repository inside the vault -----------------------------------------------------
+
+
+@pytest.fixture
+def clone(repository: Repository) -> Repository:
+    """A repository that was put into the vault, with a note of its own."""
+    repository.commit("2026-01-05", {"own.md": "# 自分\n\nOur own owl.\n"}, who="Mio")
+    clone = Repository(repository.folder / "借り物", top=repository.folder / "借り物")
+    clone.commit("2026-01-06", {"鍵.md": KEYS}, who="Ren", message="Write keys down")
+    (clone.folder / "鍵.md").rename(clone.folder / "古い鍵.md")
+    clone.commit("2026-01-07", who="Ren", message="Call them old")
+    return clone
+
+
+def test_a_note_of_another_repository_inside_the_vault_has_its_writers_and_history_there(
+    repository: Repository, clone: Repository, open_memory: Open
+) -> None:
+    memory = open_memory(repository.folder)
+    anchor = Anchor.parse("借り物/古い鍵.md")
+
+    told, lines = memory.past.blame(anchor)
+    events = memory.past.history(anchor)
+
+    assert told.revision and (told.revision.author, told.uncommitted) == ("Ren", 0)
+    assert lines[0] == "# Keys"
+    assert [(event.kind, event.anchor.path) for event in events] == [
+        ("appeared", "借り物/鍵.md"),
+        ("renamed", "借り物/古い鍵.md"),
+    ]
+    clone.write({"古い鍵.md": KEYS + "\nNew here.\n"})
+    assert memory.past.blame(anchor)[0].uncommitted == 2
+
+
+def test_hits_of_two_repositories_each_have_their_writers(
+    repository: Repository, clone: Repository, open_memory: Open
+) -> None:
+    memory = open_memory(repository.folder, embedder="none")
+
+    answer = memory.search("rotate key own owl", blame=True, min_score=-1)
+
+    authors = {h.path: h.provenance.revision.author for h in answer if h.provenance and h.provenance.revision}
+    assert authors == {"own.md": "Mio", "借り物/古い鍵.md": "Ren"}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["diff", "借り物/古い鍵.md"],
+        ["facts", "借り物/古い鍵.md"],
+        ["blame", "借り物/古い鍵.md", "--as-of", "HEAD"],
+    ],
+)
+def test_what_only_the_other_repository_can_tell_names_it_and_what_to_run(
+    repository: Repository, clone: Repository, run: Callable[..., Ran], command: list[str]
+) -> None:
+    ran = run(*command, "--vault", str(repository.folder))
+
+    assert ran.code != 0
+    assert "belongs to another repository, the one in `借り物`" in ran.err
+    assert f"--vault {clone.folder}" in ran.err

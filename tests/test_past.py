@@ -3,7 +3,10 @@ from __future__ import annotations
 import gc
 import json
 import os
+import signal
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -423,3 +426,68 @@ def test_two_processes_may_begin_the_same_moment_at_once(repository: Repository,
 
     assert file.stat().st_ino == before
     assert sorted(path.name for path in file.parent.iterdir()) == sorted([base.name, file.name])
+
+
+#: Fills an index of the past and is killed by its parent in the middle of a note.
+HALF_WAY = """
+import sys, time
+from memtool import reading
+from memtool.memory import Memory
+from memtool.embedders.fake import FakeEmbedder
+
+parse, seen = reading.parse, []
+
+def slowly(path, data, **how):
+    seen.append(path)
+    if len(seen) == 20:
+        print("half way", flush=True)
+        time.sleep(60)
+    return parse(path, data, **how)
+
+reading.parse = slowly
+with Memory.open(sys.argv[1], embedder=FakeEmbedder()) as memory:
+    memory.search("鍵を交換する", as_of=sys.argv[2])
+"""
+
+
+@pytest.mark.parametrize("earlier", [False, True], ids=["the first moment", "begun from another"])
+def test_a_process_killed_while_it_reads_the_past_leaves_nothing_half(
+    tmp_path: Path, open_memory: Open, earlier: bool
+) -> None:
+    repository = Repository(tmp_path / "vault")
+    then = {f"{place}.md": f"# 鍵 {place}\n\n鍵 {place} を毎月交換する。\n" for place in range(60)}
+    repository.commit("2026-01-05", {"鍵.md": "# 鍵\n\nまだない。\n"})
+    repository.commit("2026-01-06", then)  # type: ignore[arg-type]
+    repository.commit("2026-01-07", dict.fromkeys(then, "# もうない\n"))
+    memory = open_memory(repository.folder)
+    if earlier:
+        memory.search("鍵", as_of="2026-01-05")
+
+    command = [sys.executable, "-c", HALF_WAY, str(repository.folder), "2026-01-06"]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE)
+    assert child.stdout and child.stdout.readline() == b"half way\n"
+    child.send_signal(signal.SIGKILL)
+    child.communicate()
+    answer = memory.search("鍵 59 を交換する", as_of="2026-01-06")
+
+    assert answer[0].path == "59.md"
+    whole = memory.search("毎月交換する", as_of="2026-01-06", mode="lexical", limit=100)
+    assert {hit.path for hit in whole} == set(then)
+    assert all("made anew" not in remark for remark in answer.freshness.remarks)
+    assert memory.search("鍵 59 を交換する", mode="lexical").freshness.unread == ()
+
+
+def test_half_a_copy_of_an_index_is_removed_once_nobody_can_be_making_it(
+    repository: Repository, open_memory: Open
+) -> None:
+    memory = open_memory(repository.folder)
+    memory.search("keys", as_of="HEAD", mode="lexical")
+    folder = past_files.files(memory.vault.cache)[0].parent
+    old, young = folder / f"a{past_files.ENDING}.1.new", folder / f"b{past_files.ENDING}.2.new-wal"
+    old.write_bytes(b"half")
+    young.write_bytes(b"half")
+    os.utime(old, (1_000_000, 1_000_000))
+
+    memory.search("keys", as_of="HEAD~1", mode="lexical")
+
+    assert not old.exists() and young.exists()

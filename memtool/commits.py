@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import nullcontext
 from typing import NamedTuple
 
-from memtool import commit_ledger, git_state, names, note, staging
+from memtool import commit_ledger, commit_queue, gate, git_state, names, note, staging
 from memtool.catalog_page import is_generated
 from memtool.commit_ledger import Ledger
 from memtool.commit_message import HUMAN, Edit, Signature, message
@@ -25,7 +26,6 @@ from memtool.walk import matcher
 
 _REFUSALS = 16  # of one round; until then a refused commit is tried in halves: one bad note stops no other
 _WHICH_RULE = "run `git check-ignore -v` on it to see which rule says so"
-_FAR_AWAY = (FileNotFoundError, NotADirectoryError)
 
 #: Findings of a commit that was made all the same.
 REMARKS = ("git-detached", "git-hook-rewrote")
@@ -41,6 +41,7 @@ class Commit(NamedTuple):
     subject: str
     writer: str
     paths: tuple[str, ...]
+    message: str = ""
 
 
 class CommitReport(NamedTuple):
@@ -78,16 +79,22 @@ class Ask(NamedTuple):
     again: bool = False
     accept_loss: bool = False
     quiet_time_s: float = 0.0
+    trailers: Sequence[str] = ()
 
 
-def keep(vault: Vault, ask: Ask, *, patience: Patience) -> CommitReport:
-    """Commit the changed notes; whatever stands in the way becomes a finding, never an error."""
+def keep(
+    vault: Vault, ask: Ask, *, patience: Patience, alone: bool = False, turn: type[Round] | None = None
+) -> CommitReport:
+    """Commit the changed notes, as *turn* does; whatever stands in the way becomes a finding, never an error.
+
+    *alone*: the caller is the only one that commits already.
+    """
     git = Git(vault.root)
     try:
         if problem := git.problem() or git_state.under_way(git):
             return CommitReport(findings=(problem,))
-        with commit_ledger.alone(vault, patience.seconds):
-            return _Round(vault, git, ask, patience).run()
+        with nullcontext() if alone else commit_ledger.alone(vault, patience.seconds):
+            return (turn or Round)(vault, git, ask, patience).run()
     except GitError as error:
         fix = error.fix or "run `git status` there and mend what it says"
         return CommitReport(findings=(Finding("git-failed", ".", 0, f"{error.what}: {error.why}", fix),))
@@ -95,34 +102,26 @@ def keep(vault: Vault, ask: Ask, *, patience: Patience) -> CommitReport:
         return CommitReport(findings=(Finding("commit-busy", ".", 0, error.what, error.fix),))
 
 
-def _places(path: str) -> list[str]:
-    """Give a path and the folders above it: a rule may name any of them."""
-    parts = path.split("/")
-    return ["/".join(parts[: number + 1]) for number in range(len(parts))]
-
-
-def _has_marks(data: bytes) -> bool:
+def has_marks(data: bytes) -> bool:
     """Tell a note in which two versions were never brought together."""
     return b"<<<<<<<" in data and any(f.code == "merge-conflict" for f in note.parse(data).findings)
 
 
-class _Round:
+class Round:
     """One round of committing: what may be committed is found out, and committed writer by writer."""
 
     def __init__(self, vault: Vault, git: Git, ask: Ask, patience: Patience) -> None:
         self.vault, self.git, self.ask, self.patience = vault, git, ask, patience
         self.ignored = matcher(ask.ignore)
         self.ledger = commit_ledger.load(vault)
-        self.commits: list[Commit] = []
-        self.findings: list[Finding] = []
-        self.left: list[str] = []
-        self.refusals = 0
+        self.ledger.signed.update(commit_queue.signed(vault))  # changes that wait for their own commit
+        self.commits, self.findings = list[Commit](), list[Finding]()
+        self.left, self.refusals = list[str](), 0
 
     def run(self) -> CommitReport:
         if self.ledger.begun[1]:
             staging.finish(self.git, *self.ledger.begun)
-        states = staging.differing(self.git, self.ask.known)
-        if found := git_state.unmerged(states):
+        if found := git_state.unmerged(states := staging.differing(self.git, self.ask.known)):
             return CommitReport(findings=(found,))
         self._tell_strangers(states)
         ours = {path: state for path, state in sorted(states.items()) if self._is_asked_for(path)}
@@ -136,7 +135,8 @@ class _Round:
             self.left += [edit.path for edit in edits]
             edits = []
         for signed, some in self._by_writer(edits).items():
-            self._commit(some, {edit.path: states[edit.path] for edit in some}, signed)
+            if some := self._admitted(some, signed):
+                self._commit(some, {edit.path: states[edit.path] for edit in some}, signed)
         if self.commits and (found := git_state.detached(self.git)):
             self.findings.append(found)
         self._forget_what_is_settled(states)
@@ -158,7 +158,9 @@ class _Round:
     def _is_asked_for(self, path: str) -> bool:
         if self.ask.paths is not None and path not in self.ask.paths:
             return False
-        return names.is_path(path) and not any(map(self.ignored, _places(path)))
+        parts = path.split("/")  # a rule may name the note or a folder above it
+        above = ["/".join(parts[: number + 1]) for number in range(len(parts))]
+        return names.is_path(path) and not any(map(self.ignored, above))
 
     def _may_take(self, path: str, state: str) -> bool:
         """Leave what a person has staged, cannot be seen, or is not whole."""
@@ -174,7 +176,7 @@ class _Round:
             return self._leave(path, "unreadable", what, "give yourself permission to read it")
         if data is None:
             return True
-        if names.is_conflict_copy(path, ()) or _has_marks(data):
+        if names.is_conflict_copy(path, ()) or has_marks(data):
             what = "it holds two versions of one note, so it is not committed"
             return self._leave(path, "commit-conflict", what, "keep the right lines of both in one note")
         if not self.ask.again and self.ledger.held.get(path) == digest(data):
@@ -191,7 +193,7 @@ class _Round:
         """Read a note as it is on disk; None when it is gone, and only then."""
         try:
             return (self.vault.root / path).read_bytes()
-        except _FAR_AWAY:
+        except (FileNotFoundError, NotADirectoryError):
             return None
 
     def _tell_strangers(self, states: Mapping[str, str]) -> None:
@@ -201,19 +203,16 @@ class _Round:
                 what = "git is told to ignore this whole vault, so nothing is committed"
                 self.findings.append(Finding("git-ignored", ".", 0, what, _WHICH_RULE))
             return
-        fix = "give a path as `memtool search` prints it"
         for path in self.ask.paths:
             there = path in states or os.path.lexists(self.vault.root / path)
             if not there or not names.is_path(path):
-                self._leave(path, "path", "there is no such note", fix)
+                self._leave(path, "path", "there is no such note", "name it as `memtool search` does")
         quiet = [path for path in self.ask.paths if path not in states and path not in self.left]
         tree = self.git.work_tree()
         other = {p for p in quiet if Git((self.vault.root / p).parent).work_tree() != tree}
         for path in staging.ignored(self.git, [path for path in quiet if path not in other]):
             what = "git is told to ignore it, so it is kept and not committed"
-            self._leave(
-                path, "git-ignored", what, "run `git check-ignore -v` on it to see which rule says so"
-            )
+            self._leave(path, "git-ignored", what, _WHICH_RULE)
         for path in sorted(other):
             what = "it lies in another repository inside the vault, so it is not committed"
             self._leave(path, "git-elsewhere", what, "commit it there")
@@ -246,15 +245,21 @@ class _Round:
             found.setdefault(signed if known else self.ask.signed, []).append(edit)
         return found
 
+    def _admitted(self, edits: Sequence[Edit], signed: Signature) -> list[Edit]:
+        stopped = gate.stopped(self.vault, edits, signed)
+        self.findings, self.left = [*self.findings, *stopped.values()], [*self.left, *stopped]
+        return [edit for edit in edits if edit.path not in stopped]
+
     # -- committing
 
     def _commit(self, edits: Sequence[Edit], states: Mapping[str, str], signed: Signature) -> None:
-        words = message(edits, signed)
+        words = message(edits, signed, [*gate.trailers(self.vault, edits, signed), *self.ask.trailers])
         paths = tuple(edit.path for edit in edits)
         commit_ledger.save(self.vault, self.ledger._replace(begun=(self.git.head().revision or "", paths)))
-        outcome = staging.commit(self.git, states, words, patience=self.patience)
+        outcome = staging.commit(self.git, states, words, patience=self.patience, writer=signed.writer)
         if outcome.revision:
-            self.commits.append(Commit(outcome.revision, words.partition("\n")[0], signed.writer, paths))
+            made = Commit(outcome.revision, words.partition("\n")[0], signed.writer, paths, words)
+            self.commits.append(made)
             for path in paths:
                 self.ledger.held.pop(path, None)
             self._look_behind_hooks(edits)

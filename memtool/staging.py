@@ -18,6 +18,7 @@ from typing import NamedTuple
 from memtool import git_state
 from memtool.errors import Finding
 from memtool.git import Git
+from memtool.identity import WRITER_VARIABLE
 
 _IDENTITY = re.compile(
     r"auto-detection is disabled|[Pp]lease tell me who you are|empty ident name|ident name consists only"
@@ -146,8 +147,10 @@ def ignored(git: Git, paths: Collection[str]) -> set[str]:
 # Committing
 
 
-def commit(git: Git, states: Mapping[str, str], message: str, *, patience: Patience) -> Outcome:
-    """Commit exactly the paths of *states*, as they are on disk."""
+def commit(
+    git: Git, states: Mapping[str, str], message: str, *, patience: Patience, writer: str = ""
+) -> Outcome:
+    """Commit exactly the paths of *states*, as they are on disk; hooks are told the *writer*."""
     with _lists(states, message) as (every, new, words):
         said = ""
         if new:
@@ -158,7 +161,7 @@ def commit(git: Git, states: Mapping[str, str], message: str, *, patience: Patie
         arguments = ("commit", "--quiet", "--only", "--cleanup=whitespace", "-F", str(words), *_from(every))
         # Without this git makes an identity up from the names of user and host.
         settings = ("-c", "user.useConfigOnly=true", "-c", "i18n.commitEncoding=UTF-8")
-        status, said = _patiently(git, (*settings, *arguments), patience)
+        status, said = _patiently(git, (*settings, *arguments), patience, {WRITER_VARIABLE: writer})
         if status:
             _forget(git, [path for path, state in states.items() if state == "??"])
             return (
@@ -190,11 +193,13 @@ def _from(file: Path) -> tuple[str, str]:
     return f"--pathspec-from-file={file}", "--pathspec-file-nul"
 
 
-def _patiently(git: Git, arguments: Sequence[str], patience: Patience) -> tuple[int, str]:
+def _patiently(
+    git: Git, arguments: Sequence[str], patience: Patience, env: Mapping[str, str] | None = None
+) -> tuple[int, str]:
     """Run git again, after ever longer waits, while another git holds a lock."""
     waited, pause = 0.0, 0.05
     while True:
-        status, said = git.act(*arguments)
+        status, said = git.act(*arguments, env=env)
         lock = git_state.held_lock(said) if status else None
         if not status or not (lock or git_state.was_overtaken(said)) or waited >= patience.seconds:
             return status, said
@@ -227,13 +232,13 @@ def _plain(paths: Path) -> list[str]:
 
 
 def finish(git: Git, head: str, paths: Sequence[str]) -> None:
-    """Let the index follow a commit after *head* whose git was killed before it could do that itself.
+    """Let the index follow commits after *head* whose git was killed before it could do that itself.
 
     Else the old text of these paths would look as if a person had staged it. What differs from the
     old text was staged since, and stays.
     """
-    status, out, _ = git.attempt("rev-parse", "--verify", "--quiet", "HEAD~1")
-    if status or out.decode().strip() != head:
+    now = git.head().revision
+    if not head or now == head or git.attempt("merge-base", "--is-ancestor", head, "HEAD")[0]:
         return
     index, old = _entries(git), dict[str, str]()
     for line in filter(None, git.run("ls-tree", "-r", "-z", head, "--", ".").split(b"\0")):

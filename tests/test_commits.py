@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 from conftest import Ran, write_notes
 
-from memtool import accounts, commit_ledger, commits
+from memtool import accounts, amending, commit_ledger, commits, door
 from memtool.commit_message import Edit, Signature, message, renames, signature, subject
 from memtool.commits import Ask, CommitReport
 from memtool.errors import UsageError
@@ -824,6 +825,7 @@ def test_many_commits_leave_no_git_and_no_open_file_behind(vault: Path) -> None:
 
     if not Path("/proc/self/fd").exists():
         pytest.skip("needs /proc")
+    gc.collect()  # what other tests left is closed now, not in the middle
     counts = set()
     for number in range(12):
         write_notes(vault, {"a.md": f"# {number}\n"})
@@ -901,7 +903,64 @@ def test_a_wrong_writer_writes_nothing(vault: Path, run: Callable[..., Ran]) -> 
 
 
 def test_an_account_without_a_name_commits_nothing(vault: Path) -> None:
-    account = accounts.Account(None, True, patience())
-    data, report = accounts.set_key(Vault.open(vault), "a.md", "x", "1", account)
+    opened, account = Vault.open(vault), accounts.Account(None, True, patience())
+    wanted = amending.set_key("a.md", "x", "1", "")
 
-    assert (b"x:" in data, report) == (True, None)
+    done = door.carry_out(opened, lambda by: [door.amend(opened, wanted, by)], account)
+
+    assert (b"x:" in opened.read("a.md"), done.report) == (True, None)
+
+
+# -- what would be committed -----------------------------------------------------------------
+
+
+def state_of(folder: Path) -> tuple[str, str, str]:
+    """Everything that committing changes: the branch, the index, what waits."""
+    kept = folder / ".memtool" / "state" / commit_ledger.NAME
+    staged = git(folder, "ls-files", "--stage")
+    return git(folder, "rev-parse", "HEAD"), staged, kept.read_text() if kept.exists() else ""
+
+
+def test_a_rehearsal_tells_the_commit_that_follows_and_makes_none(
+    vault: Path, run: Callable[..., Ran]
+) -> None:
+    (vault / "a.md").write_text("# A\n\nOne and 一.\n", "utf-8")
+    (vault / "鍵.md").write_text("# 鍵\n\n毎月交換する。\n", "utf-8")
+    signed = ["--writer", "agent/kai", "--reason", "鍵が古い"]
+    before = state_of(vault)
+
+    told = run("commit", "--dry-run", *signed, "--vault", str(vault))
+    after = state_of(vault)
+    run("commit", *signed, "--vault", str(vault))
+
+    message = git(vault, "log", "-1", "--format=%B").strip()
+    assert told.code == 0 and after == before
+    assert "would commit a.md, 鍵.md" in told.out
+    assert [line.strip() for line in message.split("\n")] == [
+        line.strip() for line in told.out.strip().split("\n")[2:]
+    ]
+    assert "Memtool-Writer: agent/kai" in told.out
+    assert git(vault, "rev-list", "--count", "HEAD").strip() == "2"
+
+
+def test_a_rehearsal_says_what_would_stay_behind_and_asks_no_hook(
+    vault: Path, run: Callable[..., Ran]
+) -> None:
+    hook(vault, "touch asked; exit 1")
+    (vault / "a.md").write_text("<<<<<<< ours\nOne\n=======\nTwo\n>>>>>>> theirs\n")
+    (vault / "b.md").write_text("# B\n\nThree.\n")
+    before = state_of(vault)
+
+    told = run("commit", "--dry-run", "--json", "--vault", str(vault))
+
+    value = json.loads(told.out)
+    assert told.code == 1 and value["left"] == ["a.md"]
+    assert [(one["paths"], one["revision"]) for one in value["commits"]] == [(["b.md"], "")]
+    assert value["commits"][0]["message"].startswith(value["commits"][0]["subject"])
+    assert not (vault / "asked").exists() and state_of(vault) == before
+
+
+def test_a_rehearsal_with_nothing_to_commit_says_so(vault: Path, run: Callable[..., Ran]) -> None:
+    told = run("commit", "--dry-run", "--vault", str(vault))
+
+    assert (told.code, told.out) == (0, "") and "nothing to commit" in told.err

@@ -18,7 +18,7 @@ from memtool.front_matter import closing, looks_like_key, opens, read
 from memtool.key_edit import added, replaced
 from memtool.yaml_block import FIRST_LINE, Block, Value, read_yaml
 
-__all__ = ["Anchor", "Note", "Value", "get_date", "get_list", "get_text", "parse", "set_key"]
+__all__ = ["Anchor", "Note", "Value", "get_date", "get_list", "get_text", "parse", "remove_key", "set_key"]
 
 DATE_KEYS = ("created", "updated", "date", "modified", "valid_from", "valid_to", "review_by")
 _LIST_OF_WORDS = ("tags", "tag", "keywords")
@@ -151,6 +151,11 @@ def get_text(note: Note, key: str) -> str:
     return "" if isinstance(value, dict) or value.strip() in _NOTHING else value.strip()
 
 
+def is_frozen(data: bytes) -> bool:
+    """Tell whether a note's front matter keeps agents from writing to it."""
+    return b"frozen" in data and get_text(parse(data), "frozen").lower() in ("true", "yes", "on")
+
+
 def get_list(note: Note, key: str) -> list[str]:
     """Give a value as a list: a single text is one item, and tags may also stand between commas."""
     value = note.meta.get(key, "")
@@ -200,6 +205,25 @@ def set_key(data: bytes, key: str, value: str | Sequence[str]) -> bytes:
             return changed
     why = "no way of writing it leaves the rest of the front matter as it is"
     raise NoteError(f"cannot set {key}", why=why, fix="edit the front matter by hand")
+
+
+def remove_key(data: bytes, key: str) -> bytes:
+    """Give the note's bytes without one key and its lines; a key that is not there is no change.
+
+    Raises `NoteError` when that cannot be done exactly.
+    """
+    decoded, note = decode(data), parse(data)
+    _check_can_change(decoded, note, key)
+    if key not in note.meta:
+        return data
+    start, end = note.spans.get(key, (1, 0))
+    rows = decoded.raw.split("\n")
+    changed = decoded.encode("\n".join([*rows[: start - 1], *rows[end:]]))
+    again, rest = parse(changed), {name: value for name, value in note.meta.items() if name != key}
+    if again.meta != rest or _body(again) != _body(note):
+        why = "its lines hold more than that key"
+        raise NoteError(f"cannot take {key} out", why=why, fix="edit the front matter by hand")
+    return changed
 
 
 def _check_can_change(decoded: Decoded, note: Note, key: str) -> None:

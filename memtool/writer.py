@@ -37,6 +37,22 @@ def apply(vault: Vault, change: Change, *, timeout_s: float = 10.0) -> str:
     return digest(change.data)
 
 
+def draft(
+    vault: Vault,
+    title: str,
+    body: str,
+    meta: Mapping[str, str | Sequence[str]] | None = None,
+    *,
+    created: str = "",
+    folder: str = "",
+) -> Change:
+    """Make a new note, named for its title unlike any note there is; nothing is written yet."""
+    data = _encode(render(title, body, meta or {}, created=created))
+    folder = vault.spell(folder.rstrip("/"))
+    path = new_path(title, folder, [f"{folder}/{name}".lstrip("/") for name in vault.names(folder)])
+    return Change(path, data)
+
+
 def add(
     vault: Vault,
     title: str,
@@ -47,16 +63,14 @@ def add(
     folder: str = "",
 ) -> str:
     """Write a new note named for its title and give its path; an existing note is never touched."""
-    data = _encode(render(title, body, meta or {}, created=created))
-    folder = vault.spell(folder.rstrip("/"))
     for _ in range(20):
-        path = new_path(title, folder, [f"{folder}/{name}".lstrip("/") for name in vault.names(folder)])
+        change = draft(vault, title, body, meta, created=created, folder=folder)
         try:
-            apply(vault, Change(path, data))
+            apply(vault, change)
         except ConflictError as error:
             lost = error  # another writer took the name between the look and the lock
         else:
-            return path
+            return change.path
     raise lost
 
 

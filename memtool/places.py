@@ -44,6 +44,17 @@ def search_upwards(start: Path) -> Path:
     )
 
 
+def ignore(private: Path) -> None:
+    """Let the private folder ignore itself, all but the rules, which are for everybody."""
+    file = private / ".gitignore"
+    try:
+        is_ours = os.lstat(file).st_size == 2  # "*" and no more, as older versions wrote it
+    except FileNotFoundError:
+        is_ours = True
+    if is_ours and not file.is_symlink():
+        file.write_text("*\n!policy.toml\n", encoding="utf-8")
+
+
 def refuse_git_folders(folder: Path) -> None:
     """Refuse folders whose files are git's or memtool's own."""
     for part in (folder, *folder.parents):

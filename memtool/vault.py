@@ -142,8 +142,7 @@ class Vault:
             raise VaultError(f"the vault `{self.root}` is gone", fix="mount it, or make it again")
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            if not os.path.lexists(self.private / ".gitignore"):
-                (self.private / ".gitignore").write_text("*\n", encoding="utf-8")
+            places.ignore(self.private)
         except OSError as error:
             fix = "see that you may write there"
             raise VaultError(f"`{folder}` cannot be made", why=_reason(error), fix=fix) from error

@@ -95,7 +95,7 @@ def test_an_empty_init_makes_a_vault_of_what_is_there(tmp_path: Path, run: Run) 
 
     assert ran.code == 0
     assert snapshot(tmp_path) == before
-    assert (tmp_path / ".memtool" / ".gitignore").read_text() == "*\n"
+    assert (tmp_path / ".memtool" / ".gitignore").read_text() == "*\n!policy.toml\n"
     assert not (tmp_path / ".git").exists()
 
 

@@ -9,17 +9,28 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple
 
 from memtool.errors import ConfigError, Finding
+from memtool.settings import SETTINGS
+
+__all__ = ["SETTINGS", "Config", "embedder_settings", "load", "user_file"]
 
 VAULT_FILE = "memtool.toml"
 LARGEST = 1_000_000  # bytes of a settings file
 
 # Not settings, but names of ours in the environment.
-_OTHER_VARIABLES = {"MEMTOOL_VAULT", "MEMTOOL_API_KEY", "MEMTOOL_RESIDENT"}
+_OTHER_VARIABLES = {
+    "MEMTOOL_VAULT",
+    "MEMTOOL_API_KEY",
+    "MEMTOOL_RESIDENT",
+    "MEMTOOL_WRITER",
+    "MEMTOOL_SESSION",
+    "MEMTOOL_SESSION_STATE",
+    "MEMTOOL_USAGE",
+}
 _SECRET = re.compile(
     r"(?:^|[._-])(?:api[_-]?key|key|token|secret|password|passwd|credentials?)s?$", re.IGNORECASE
 )
@@ -46,69 +57,18 @@ class Config(NamedTuple):
     chunk_wide_characters: int = 530
     commit: bool = True
     quiet_time_s: float = 60.0
+    chat_base_url: str | None = None
+    chat_model: str | None = None
+    chat_api_key_variable: str = "OPENAI_API_KEY"
+    chat_timeout_s: float = 60.0
+    turn_tokens: int = 600
+    checkouts: tuple[tuple[str, str], ...] = ()
+    watch_kinds: tuple[str, ...] = ()
+    score: Literal["relevance", "recall"] = "relevance"
+    trace: bool = True
     findings: tuple[Finding, ...] = ()
 
 
-class _Setting:
-    """What one key takes: a reader from TOML value to setting, and what to say when it does not fit."""
-
-    def __init__(self, read: Callable[[object], Any], wanted: str, *, vault: bool = False) -> None:
-        self.read, self.wanted, self.vault = read, wanted, vault
-
-
-def _whole(low: int, high: int, *, vault: bool = False) -> _Setting:
-    def read(value: object) -> int | None:
-        return value if type(value) is int and low <= value <= high else None
-
-    return _Setting(read, f"a whole number from {low:,} to {high:,}", vault=vault)
-
-
-def _number(low: float, high: float, *, vault: bool = False) -> _Setting:
-    def read(value: object) -> float | None:
-        return float(value) if type(value) in (int, float) and low <= value <= high else None  # type: ignore[arg-type, operator]
-
-    return _Setting(read, f"a number from {low:g} to {high:g}", vault=vault)
-
-
-def _text(pattern: str, wanted: str, *, vault: bool = False) -> _Setting:
-    def read(value: object) -> str | None:
-        return value if isinstance(value, str) and re.fullmatch(pattern, value, re.DOTALL) else None
-
-    return _Setting(read, wanted, vault=vault)
-
-
-def _read_globs(value: object) -> tuple[str, ...] | None:
-    if not isinstance(value, list) or len(value) > 200:
-        return None
-    fits = all(isinstance(glob, str) and 0 < len(glob) <= 200 for glob in value)
-    return tuple(value) if fits else None
-
-
-def _read_bool(value: object) -> bool | None:
-    return value if isinstance(value, bool) else None
-
-
-SETTINGS = {
-    "embedder": _text(r"[a-z0-9_]+", 'the name of an embedder, such as "e5"', vault=True),
-    # A password in a URL would end up in messages; it is refused here once for all.
-    "base_url": _text(r"https?://[^\s@/]+(?:/\S*)?", "an http(s) address without user and password"),
-    "model": _text(r"\S.*", "the name of a model"),
-    "dimensions": _whole(1, 65_536),
-    "normalise": _Setting(_read_bool, "true or false"),
-    "api_key_variable": _text(r"[A-Za-z_][A-Za-z0-9_]{0,99}", "the name of an environment variable"),
-    "query_prefix": _text(r".*", "text"),
-    "passage_prefix": _text(r".*", "text"),
-    "timeout_s": _number(0.001, 86_400),
-    "limit": _whole(1, 1_000, vault=True),
-    "min_score": _number(-1, 1, vault=True),
-    "ignore": _Setting(_read_globs, "a list of up to 200 short patterns", vault=True),
-    "catalog_lines": _whole(10, 10_000, vault=True),
-    "catalog_bytes": _whole(1_000, 10_000_000, vault=True),
-    "chunk_characters": _whole(100, 20_000, vault=True),
-    "chunk_wide_characters": _whole(50, 20_000, vault=True),
-    "commit": _Setting(_read_bool, "true or false", vault=True),
-    "quiet_time_s": _number(0, 86_400, vault=True),
-}
 _VAULT_EMBEDDERS = ("e5", "none")
 
 
@@ -200,7 +160,7 @@ def _variable(key: str) -> str:
 
 def _typed(key: str, text: str) -> object:
     """Turn a variable's text into what a file would hold; text that does not fit stays text."""
-    if key == "ignore":
+    if key in ("ignore", "checkouts", "watch_kinds"):
         return [glob.strip() for glob in text.split(",") if glob.strip()]
     if SETTINGS[key].wanted == "true or false":
         return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}.get(
@@ -224,7 +184,7 @@ def _read(key: str, value: object, name: str) -> object:
     setting = SETTINGS[key].read(list(value) if isinstance(value, tuple) else value)
     if setting is None:
         # A key pasted into the wrong place must not be shown again.
-        hidden = key in ("api_key_variable", "base_url") or isinstance(value, (dict, list))
+        hidden = key.endswith(("api_key_variable", "base_url")) or isinstance(value, (dict, list))
         shown = "" if hidden else f" = {value!r:.80}"
         raise ConfigError(
             f"{name}: `{key}`{shown} cannot be used",

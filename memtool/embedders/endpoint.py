@@ -14,12 +14,14 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from memtool.errors import EmbedderError
+from memtool.errors import EmbedderError, MemtoolError
 
 # One batch and the seconds it may take -> the parsed JSON; raises Refusal.
-Send = Callable[[Sequence[str], float], object]
+Send = Callable[[Sequence[Any], float], object]
 
 _MOST_TEXT = 300
+_FAULT_TRIES = 4  # a server that is down is asked again for a few seconds only
+_FAULTS = (0, 408, 409, 425, 500, 502, 503, 504)
 
 
 class Refusal(Exception):
@@ -35,11 +37,13 @@ class Refusal(Exception):
 class Endpoint:
     """One embeddings endpoint. The key is in the requests and in no message."""
 
+    error: type[MemtoolError] = EmbedderError
+
     def __init__(self, *, base_url: str | None, model: str, dimensions: int | None, key: str) -> None:
         self._base_url, self._model, self._dimensions, self._key = base_url, model, dimensions, key
         self._client: Any = None
 
-    def send(self, texts: Sequence[str], timeout_s: float) -> object:
+    def send(self, texts: Sequence[Any], timeout_s: float) -> object:
         """Send one batch; every answer comes, or is given up, within *timeout_s*."""
         client = self._client = self._client or self._open()
         answers: list[object] = []
@@ -55,7 +59,7 @@ class Endpoint:
             raise answers[0]
         return answers[0]
 
-    def _send(self, client: Any, texts: Sequence[str], timeout_s: float, answers: list[object]) -> None:
+    def _send(self, client: Any, texts: Sequence[Any], timeout_s: float, answers: list[object]) -> None:
         import openai
 
         try:
@@ -63,17 +67,17 @@ class Endpoint:
         except openai.APITimeoutError:
             answers.append(Refusal(0, f"no answer within {timeout_s:g} s", late=True))
         except openai.APIStatusError as error:
-            headers, text = error.response.headers, self._clean(get_message(error.response.text))
+            headers, text = error.response.headers, self.clean(get_message(error.response.text))
             answers.append(Refusal(error.status_code, text, retry_after_s=read_retry_after(headers)))
         except openai.OpenAIError as error:
-            answers.append(Refusal(0, self._clean(str(error.__cause__ or error))))
+            answers.append(Refusal(0, self.clean(str(error.__cause__ or error))))
         except ValueError as error:
-            answers.append(Refusal(0, f"the answer is not JSON ({self._clean(str(error))})"))
+            answers.append(Refusal(0, f"the answer is not JSON ({self.clean(str(error))})"))
         # Whatever it is, it is the caller's to see, not the thread's to print.
         except Exception as error:
             answers.append(error)
 
-    def _request(self, client: Any, texts: Sequence[str], timeout_s: float) -> object:
+    def _request(self, client: Any, texts: Sequence[Any], timeout_s: float) -> object:
         # Lists of numbers are asked for: the package would ask for base64, which many servers refuse.
         # The raw answer is read: the package's own reading takes longer than most servers.
         extra = {} if self._dimensions is None else {"dimensions": self._dimensions}
@@ -86,7 +90,7 @@ class Endpoint:
         try:
             import openai
         except ImportError as error:
-            raise EmbedderError(
+            raise self.error(
                 "the package `openai` is not installed", why=str(error), fix="pip install openai"
             ) from None
         # Our own loop tries again: it knows which inputs are to blame.
@@ -95,7 +99,7 @@ class Endpoint:
         weakref.finalize(self, client.close)
         return client
 
-    def _clean(self, text: str) -> str:
+    def clean(self, text: str) -> str:
         """Make a server's text fit for a message: one line, printable, short, and without the key."""
         line = " ".join("".join(c if c.isprintable() else " " for c in text[:10_000]).split())
         return mask(line, self._key)[:_MOST_TEXT] or "no reason given"
@@ -114,13 +118,13 @@ def get_message(text: str) -> str:
         return text
 
 
-def mask(text: str, key: str) -> str:
-    """Put *** for every part of *key* in *text*, of 8 characters or more, in any case.
+def mask(text: str, key: str, *, least: int = 8) -> str:
+    """Put *** for every part of *key* in *text*, of *least* characters or more, in any case.
 
     >>> mask("bad key: Bearer sk-0123456789, or 'sk-012345...'", "sk-0123456789")
     "bad key: Bearer ***, or '***...'"
     """
-    size = min(8, len(key))
+    size = min(least, len(key))
     low_text, low_key = text.lower(), key.lower()
     parts = {low_key[start : start + size] for start in range(len(key) - size + 1)} - {""}
     hidden = [False] * len(text)
@@ -155,3 +159,18 @@ def read_retry_after(headers: Any, *, now: datetime | None = None) -> float | No
         except (ValueError, TypeError):
             return None
     return max(seconds, 0.0) if seconds == seconds else None
+
+
+def get_wait(refusal: Refusal, attempt: int) -> float | None:
+    """Say how many seconds to wait before another try; None when there is no hope in one.
+
+    >>> get_wait(Refusal(429, "slow down", retry_after_s=7), 0), get_wait(Refusal(401, "bad key"), 0)
+    (7, None)
+    """
+    if refusal.status == 429 and "insufficient_quota" not in refusal.text:
+        told = refusal.retry_after_s
+        return max(told, 0.1) if told is not None else min(2.0**attempt, 20.0)
+    if refusal.status in _FAULTS and attempt + 1 < _FAULT_TRIES:
+        told = refusal.retry_after_s
+        return max(told, 0.1) if told is not None else 0.5 * 2**attempt
+    return None

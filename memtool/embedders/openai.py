@@ -12,9 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from memtool import secrets
 from memtool.embedders.answers import check_length, check_unit, read_matrix
 from memtool.embedders.base import Calibration, Kind, Matrix, get_fingerprint, is_blank, prepare, unit_rows
-from memtool.embedders.endpoint import Endpoint, Refusal, Send
+from memtool.embedders.endpoint import Endpoint, Refusal, Send, get_wait
 from memtool.errors import ConfigError, EmbedderError
 
 # Sent along with the first batch: its vector shows which model it is that answers to a name.
@@ -25,11 +26,9 @@ _MOST_TOKENS = 16_000
 _SHORTEST = 250  # characters; a shorter input that is refused is refused for what it says
 _MOST_WAIT_S = 60.0  # in all, for one batch that makes no headway
 _MOST_TRIES = 20
-_FAULT_TRIES = 4  # a server that is down is asked again for a few seconds only
 _LEAST_TIMEOUT_S = 2.0
 _MOST_HUNG = 8
 _TOO_MUCH = (400, 413, 422)
-_FAULTS = (0, 408, 409, 425, 500, 502, 503, 504)
 
 _FIXES = {
     401: "put a valid key into the environment variable OPENAI_API_KEY or MEMTOOL_API_KEY",
@@ -87,7 +86,8 @@ class OpenAIEmbedder:
         it gives no direction. Raises EmbedderError, in bounded time, when the endpoint is of no use.
         """
         full = [place for place, text in enumerate(texts) if not is_blank(text)]
-        inputs = [self._prefixes[kind] + prepare(texts[place]) for place in full]
+        # What a person wrote into a note stays there; a secret in it goes to no endpoint.
+        inputs = [self._prefixes[kind] + prepare(secrets.mask(texts[place])) for place in full]
         first = [PROBE] if inputs and self.probe is None else []
         rows = self._embed([*first, *inputs])
         if first:
@@ -194,21 +194,6 @@ def estimate_tokens(text: str) -> int:
     (5, 7)
     """
     return len(text.encode()) // 3 + 1
-
-
-def get_wait(refusal: Refusal, attempt: int) -> float | None:
-    """Say how many seconds to wait before another try; None when there is no hope in one.
-
-    >>> get_wait(Refusal(429, "slow down", retry_after_s=7), 0), get_wait(Refusal(401, "bad key"), 0)
-    (7, None)
-    """
-    if refusal.status == 429 and "insufficient_quota" not in refusal.text:
-        told = refusal.retry_after_s
-        return max(told, 0.1) if told is not None else min(2.0**attempt, 20.0)
-    if refusal.status in _FAULTS and attempt + 1 < _FAULT_TRIES:
-        told = refusal.retry_after_s
-        return max(told, 0.1) if told is not None else 0.5 * 2**attempt
-    return None
 
 
 def _give_up(refusal: Refusal) -> EmbedderError:

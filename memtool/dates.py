@@ -18,6 +18,9 @@ _DATE = re.compile(
     )?
     """
 )
+#: The year before the first of each era.
+_ERAS = {"令和": 2018, "平成": 1988, "昭和": 1925, "大正": 1911, "明治": 1867}
+_ERA = re.compile("(令和|平成|昭和|大正|明治)([0-9]{1,2}|元)(?=年)")
 _COMPACT_DATE = re.compile(r"([0-9]{4})([0-9]{2})([0-9]{2})")
 
 
@@ -26,8 +29,14 @@ def get_date(text: str) -> datetime | None:
 
     >>> get_date("2026-04-01T10:00+09:00"), get_date("2026-02-30")
     (datetime.datetime(2026, 4, 1, 1, 0, tzinfo=datetime.timezone.utc), None)
+    >>> str(get_date("令和6年4月1日"))
+    '2024-04-01 00:00:00+00:00'
     """
     text = text.strip()
+    if era := _ERA.match(text):
+        year = _ERAS[era[1]] + (1 if era[2] == "元" else int(era[2]))
+        text = f"{year}{text[era.end() :]}"
+        text = f"{year}" if text == f"{year}年" else text
     if compact := _COMPACT_DATE.fullmatch(text):
         text = "-".join(compact.groups())
     found = _DATE.fullmatch(text)

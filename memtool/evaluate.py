@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from memtool.dates import get_date
 from memtool.errors import UsageError
 
 #: A hit longer than this never counts as strict.
@@ -43,6 +44,7 @@ class Case(NamedTuple):
     stale: tuple[Span, ...] = ()
     any: bool = False  # one of the gold runs is enough
     answerable: bool = True
+    now: str = ""  # the ISO day on which it is asked, or that it asks about
 
 
 class Judged(NamedTuple):
@@ -100,7 +102,14 @@ def _case(given: Mapping[str, object]) -> Case:
         stale=spans("stale"),
         any=bool(given.get("gold_any", False)),
         answerable=bool(given.get("answerable", True)),
+        now=_day(given.get("as_of")),
     )
+
+
+def _day(value: object) -> str:
+    """Give the day of a time; one that is none is not given."""
+    when = get_date(value) if isinstance(value, str) else None
+    return when.date().isoformat() if when else ""
 
 
 def _span(path: str, start: int, end: int) -> Span:

@@ -50,6 +50,7 @@ class Row(NamedTuple):
     title: str
     day: str
     sections: str | None  # JSON of (first line, headings) for each, where there are several
+    standing: str = ""  # JSON of what the note says of its own standing
 
     def headings_at(self, line: int) -> str:
         """Give the headings that *line* stands under."""
@@ -83,6 +84,7 @@ class Index:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self.db = db
+        self._missing: tuple[tuple[int, int], tuple[int, int]] | None = None
 
     @classmethod
     def open(cls, file: Path, *, timeout_s: float = 5.0) -> Index:
@@ -158,11 +160,19 @@ class Index:
         found = self.db.execute("SELECT findings FROM files WHERE findings != '[]' ORDER BY path")
         return [Finding(*finding) for (text,) in found for finding in json.loads(text)]
 
+    def file_id(self, path: str) -> int | None:
+        row = self.db.execute("SELECT id FROM files WHERE path=?", (path,)).fetchone()
+        return int(row[0]) if row else None
+
+    def has_links(self) -> bool:
+        """Tell whether any note links to another."""
+        return self.db.execute("SELECT 1 FROM said WHERE kind != 'text' LIMIT 1").fetchone() is not None
+
     def rows(self, numbers: Sequence[int]) -> dict[int, Row]:
         """Give chunks by row number."""
         select = (
             'SELECT c.row, c.file, f.path, c.start, c."end", c.kind, c.headings, c.text, f.title, f.day, '
-            "c.sections FROM chunks c JOIN files f ON f.id = c.file WHERE c.row IN"
+            "c.sections, f.standing FROM chunks c JOIN files f ON f.id = c.file WHERE c.row IN"
         )
         return {
             r[0]: Row(*r)
@@ -253,10 +263,12 @@ class Index:
 
     def missing(self) -> tuple[int, int]:
         """Count the texts still to embed, and how many of them lead to a whole note."""
-        found = self.db.execute(
-            "SELECT count(*), count(*) - count(row) FROM embeds WHERE done = 0"
-        ).fetchone()
-        return int(found[0]), int(found[1])
+        # Every row is looked at, so not again while nobody, here or elsewhere, has changed one.
+        state = self.db.total_changes, self.db.execute("PRAGMA data_version").fetchone()[0]
+        if self._missing is None or self._missing[0] != state:
+            counting = "SELECT count(*), count(*) - count(row) FROM embeds WHERE done = 0"
+            self._missing = state, self.db.execute(counting).fetchone()
+        return self._missing[1]
 
     def missing_digests(self) -> list[bytes]:
         """Give the texts still to embed: those that lead to a note before chunks, newest note first."""

@@ -79,7 +79,7 @@ class Change:
 
     def clear(self) -> None:
         """Forget everything but what kind of index this is."""
-        for table in ("files", "chunks", "embeds"):
+        for table in ("files", "chunks", "embeds", "marks", "said", "called"):
             self.db.execute(f"DELETE FROM {table}")
         self.db.execute("INSERT INTO words(words) VALUES('delete-all')")
         self.db.execute("DELETE FROM facts WHERE key NOT IN ('version', 'home')")
@@ -103,6 +103,8 @@ class Change:
         )
         embeds = self._remove_passages(file)
         self.db.execute("DELETE FROM chunks WHERE file=?", (file,))
+        for table in ("marks", "said", "called"):
+            self.db.execute(f"DELETE FROM {table} WHERE file=?", (file,))
         self.db.execute("DELETE FROM files WHERE id=?", (file,))
         bodies = sum(1 for r in old if r[3])
         length = sum(int(r[3]) for r in old)
@@ -162,15 +164,26 @@ class Change:
     def _add_file(self, note: rows.NoteRows, stat: Stat, day: str) -> int:
         cursor = self.db.execute(
             "INSERT INTO files(path, size, mtime, ctime, inode, blob, title, type, tags, day, "
-            "facts, name, findings) "
-            "VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)",
+            "facts, name, standing, findings) "
+            "VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
             (
                 *(note.path, *stat, note.blob, note.title, note.type, _json(note.tags)),
-                *(note.day or day, _json(note.facts), note.name, _json(note.findings)),
+                *(note.day or day, _json(note.facts), note.name, note.standing, _json(note.findings)),
             ),
         )
         assert cursor.lastrowid is not None
+        self.db.executemany(
+            "INSERT OR IGNORE INTO marks VALUES(?, ?)", ((mark, cursor.lastrowid) for mark in note.marks)
+        )
+        self._add_relations(cursor.lastrowid, note)
         return cursor.lastrowid
+
+    def _add_relations(self, file: int, note: rows.NoteRows) -> None:
+        self.db.executemany("INSERT INTO said VALUES(?,?,?,?,?,?,?)", ((file, *one) for one in note.said))
+        self.db.executemany(
+            "INSERT OR IGNORE INTO called VALUES(?,?,?,?)",
+            ((key, rank, file, name) for key, rank, name in note.called),
+        )
 
 
 def _json(value: object) -> str:

@@ -19,9 +19,19 @@ CREATE TABLE files(
   id INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL,
   size INTEGER NOT NULL, mtime INTEGER NOT NULL, ctime INTEGER NOT NULL, inode INTEGER NOT NULL,
   blob TEXT NOT NULL, title TEXT, type TEXT, tags TEXT, day TEXT, facts TEXT, name TEXT,
-  findings TEXT, planned INTEGER NOT NULL DEFAULT 0);
+  standing TEXT, findings TEXT, planned INTEGER NOT NULL DEFAULT 0);
 CREATE INDEX files_unplanned ON files(id) WHERE planned = 0;
 CREATE INDEX files_stat ON files(path, size, mtime, ctime, inode);
+CREATE TABLE marks(mark TEXT NOT NULL, file INTEGER NOT NULL, PRIMARY KEY(mark, file)) WITHOUT ROWID;
+CREATE INDEX marks_file ON marks(file);
+CREATE TABLE said(
+  file INTEGER NOT NULL, line INTEGER, kind TEXT, relation TEXT, target TEXT, key TEXT, fragment TEXT);
+CREATE INDEX said_file ON said(file);
+CREATE INDEX said_key ON said(key);
+CREATE TABLE called(
+  key TEXT NOT NULL, rank INTEGER NOT NULL, file INTEGER NOT NULL, name TEXT,
+  PRIMARY KEY(key, rank, file)) WITHOUT ROWID;
+CREATE INDEX called_file ON called(file);
 CREATE TABLE chunks(
   row INTEGER PRIMARY KEY, file INTEGER NOT NULL, start INTEGER, "end" INTEGER,
   kind TEXT, headings TEXT, text TEXT, length INTEGER, sections TEXT);
@@ -41,7 +51,7 @@ CREATE TABLE facts(key TEXT PRIMARY KEY, value TEXT);
 """
 
 #: Everything that makes an index of another build unusable.
-VERSION = f"3/{rows.VERSION}"
+VERSION = f"5/{rows.VERSION}"
 
 #: Codes of SQLite that speak of the disk or of rights; the file itself may be sound.
 _REFUSALS = frozenset(

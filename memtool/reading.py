@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from memtool import chunks as cutting
-from memtool import lexical, note
+from memtool import fields, lexical, note, relations, stated
+from memtool import standing as standings
 from memtool.catalog_page import is_generated
 from memtool.rows import PATH, ChunkRow, NoteRows
 
@@ -33,7 +34,8 @@ def parse(
     own_title = note.get_text(parsed, "title") or (cut.headings[0].text if cut.headings else "")
     tags = tuple(note.get_list(parsed, "tags"))
     aliases = tuple(note.get_list(parsed, "aliases"))
-    found = (*parsed.findings, *cut.findings)
+    found = (*parsed.findings, *cut.findings, *standings.findings(parsed))
+    standing = standings.of(parsed, path)
     return NoteRows(
         path=path,
         blob=blob,
@@ -45,6 +47,10 @@ def parse(
         name=" ".join((path, own_title, *aliases, *tags)),
         chunks=tuple(_chunk_rows(cut)),
         findings=tuple(finding.at(path) for finding in found),
+        standing=stated.pack(standing),
+        said=relations.of(parsed, [*fields.inline(parsed)]),
+        called=relations.called(path, own_title, aliases),
+        marks=stated.marks(standing, path.rpartition("/")[0]),
     )
 
 
@@ -83,6 +89,9 @@ def _facts(parsed: note.Note, cut: cutting.Cut, title: str) -> dict[str, object]
         facts[key] = note.get_list(parsed, key)
     facts["pinned"] = note.get_text(parsed, "pinned").lower() in ("true", "yes", "on", "1")
     facts["verified"] = parsed.meta.get("verified") not in (None, "", "false", "no")
+    if note.get_text(parsed, "generated").lower() == "true":  # a model's answer; it names what it was made from
+        facts |= {"generated": True, "cites": note.get_list(parsed, "cites")}
+    facts |= {key: note.get_text(parsed, key) for key in ("core", "importance") if key in parsed.meta}
     facts["encoding"] = parsed.encoding
     facts["lines"] = len(parsed.lines)
     return facts

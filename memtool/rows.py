@@ -12,7 +12,7 @@ from memtool import lexical
 from memtool.errors import Finding
 
 #: Part of the index's key: rows made by other rules belong to another index.
-VERSION = f"2/{lexical.VERSION}"
+VERSION = f"4/{lexical.VERSION}"
 
 #: What stands between the headings of one path.
 PATH = " > "
@@ -43,3 +43,7 @@ class NoteRows(NamedTuple):
     name: str  # path, title, other names and tags: what a note is called
     chunks: tuple[ChunkRow, ...]
     findings: tuple[Finding, ...]
+    standing: str = ""  # what it says of its own standing, as JSON
+    said: tuple[tuple[int, str, str, str, str, str], ...] = ()  # its links and relations, as `relations.Said`
+    called: tuple[tuple[str, int, str], ...] = ()  # what it is called: key, rank, name
+    marks: tuple[str, ...] = ()  # what it is looked up by: notes it took the place of, and that it may need review

@@ -15,10 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 #: Commands that a resident answers.
-ANSWERED = ("search", "show")
+ANSWERED = ("search", "show", "history", "blame", "context", "hook")
+
+#: Bytes of standard input that are passed on.
+PASSED_ON = 4 << 20
 
 #: First word of both sides; a change of the wire changes it.
-GREETING = b"memtool-1"
+GREETING = b"memtool-2"
 
 #: What of the environment an answer depends on, besides what begins with MEMTOOL_.
 VARIABLES = ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "NO_COLOR", "COLUMNS")
@@ -53,10 +56,16 @@ def ask(argv: Sequence[str], environment: Mapping[str, str]) -> int | None:
         return None
     if not {"--no-resident", "-h", "--help", "--version"}.isdisjoint(argv):
         return None
+    if hook := command_of(argv) == "hook":
+        from memtool import hook_client
+
+        if hook_client.event_of(argv) not in hook_client.LIMITS:
+            return None
     try:
-        line, token = _reach(_state_folder(argv, environment))
+        line, token = _reach(state_folder(argv, environment))
         try:
-            answer = _talk(line, request(argv, environment, token))
+            given = hook_client.read_input() if hook else b""
+            answer = _talk(line, request(argv, environment, token, given))
         finally:
             line.close()
     except (OSError, ValueError, ImportError, AttributeError):
@@ -64,15 +73,20 @@ def ask(argv: Sequence[str], environment: Mapping[str, str]) -> int | None:
     return _print(*answer)
 
 
-def request(argv: Sequence[str], environment: Mapping[str, str], token: str = "") -> bytes:
-    """Spell out what a resident is told: who asks, from where, what."""
+def request(
+    argv: Sequence[str], environment: Mapping[str, str], token: str = "", given: bytes = b""
+) -> bytes:
+    """Spell out what a resident is told: who asks, from where, what, and what stood on standard input."""
     from memtool import __file__, __version__
+
+    if len(given) > PASSED_ON:
+        raise ValueError
 
     told = [f"{name}={value}" for name, value in environment.items() if _matters(name)]
     streams = (sys.stdout.encoding, sys.stderr.encoding)
     fields = [token, __version__, os.path.dirname(__file__), os.getcwd(), *streams, str(len(argv))]
     payload = "\0".join([*fields, *argv, *told]).encode("utf-8", "surrogateescape")
-    return b"%s %d\n%s" % (GREETING, len(payload), payload)
+    return b"%s %d %d\n%s%s" % (GREETING, len(payload), len(given), payload, given)
 
 
 def _matters(name: str) -> bool:
@@ -82,7 +96,7 @@ def _matters(name: str) -> bool:
 # -- finding one -------------------------------------------------------------------------------
 
 
-def _state_folder(argv: Sequence[str], environment: Mapping[str, str]) -> str:
+def state_folder(argv: Sequence[str], environment: Mapping[str, str]) -> str:
     """Give where the resident of the vault in question would be; it makes sure itself that it is the one."""
     named = _named(argv) or environment.get("MEMTOOL_VAULT", "")
     for folder in [named] if named else _upwards(os.getcwd()):

@@ -38,6 +38,7 @@ class Request(NamedTuple):
     folder: str
     environment: Mapping[str, str]
     encodings: tuple[str, str]  # of its standard output and standard error
+    given: bytes = b""  # what stood on its standard input
 
 
 class Reply(NamedTuple):
@@ -173,11 +174,12 @@ class Resident:
             raise Refused
         give_up = time.monotonic() + PATIENCE_S
         head, _, body = _read_until(line, lambda data: b"\n" in data[:64], give_up).partition(b"\n")
-        greeting, size = head.split(b" ")
-        if greeting != GREETING or not 0 < int(size) <= LARGEST:
+        greeting, told, given = head.split(b" ")
+        size, more = int(told), int(given)
+        if greeting != GREETING or not 0 < size <= LARGEST or not 0 <= more <= client.PASSED_ON:
             raise Refused
-        body += _read_until(line, lambda data: len(body) + len(data) >= int(size), give_up)
-        return self._parse(body[: int(size)])
+        body += _read_until(line, lambda data: len(body) + len(data) >= size + more, give_up)
+        return self._parse(body[:size])._replace(given=body[size : size + more])
 
     def _parse(self, body: bytes) -> Request:
         fields = body.decode("utf-8", "surrogateescape").split("\0")
@@ -193,7 +195,7 @@ class Resident:
 def _read_until(line: socket.socket, enough: Callable[[bytes], bool], give_up: float) -> bytes:
     heard = b""
     while not enough(heard):
-        if len(heard) > LARGEST or time.monotonic() > give_up:
+        if len(heard) > LARGEST + client.PASSED_ON or time.monotonic() > give_up:
             raise Refused
         part = line.recv(1 << 16)
         if not part:

@@ -21,9 +21,10 @@ from memtool.config import Config
 from memtool.errors import MemtoolError, VaultError
 from memtool.memory import Memory
 from memtool.observing import Blind, Source
-from memtool.resident import Answer, Resident
+from memtool.resident import Answer, Reply, Request, Resident
 from memtool.settling import Event
-from memtool.thrift import spare_arenas, warm
+from memtool.thrift import lighten, spare_arenas, warm
+from memtool.tool_upkeep import ToolNotes
 from memtool.unchanged import Unchanged
 from memtool.watch import Ended, Superseded, Watch, taker
 
@@ -109,10 +110,13 @@ class Service:
             warm(memory.embedder)
         self._tell(memory, source, resident)
 
+        tool_notes = ToolNotes(memory, self.say)
+
         def upkeep() -> None:
             self._require_same_settings(memory)
             if self.wish.watch:
                 claim.renew()
+                tool_notes.refresh(time.time())
             if resident and not resident.is_there():
                 raise Ended("the socket was removed")
 
@@ -139,10 +143,12 @@ class Service:
 
     def _open_resident(self, memory: Memory, source: Source | None, stack: ExitStack) -> Resident | None:
         # A memory of its own: an answer never waits for what the loop is doing.
-        own = stack.enter_context(Memory(memory.vault, memory.config, embedder=memory.embedder))
+        own = stack.enter_context(
+            Memory(memory.vault, memory.config, embedder=memory.embedder, who=memory.who)
+        )
         Unchanged(own, source)
         try:
-            resident = Resident(memory.vault, self._answers(own))
+            resident = Resident(memory.vault, _lightly(self._answers(own), own))
         except MemtoolError as error:
             if not self.wish.watch:
                 raise
@@ -234,3 +240,14 @@ class Service:
                     self.stopped = True
         except Empty:
             return
+
+
+def _lightly(answer: Answer, memory: Memory) -> Answer:
+    """Answer, and keep little of what was looked at for it."""
+
+    def lightly(request: Request) -> Reply | None:
+        reply = answer(request)
+        lighten(memory.index.db)
+        return reply
+
+    return lightly

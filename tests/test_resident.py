@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -18,7 +19,7 @@ import pytest
 from conftest import Ran, age, write_notes
 
 import memtool
-from memtool import client, resident
+from memtool import client, hook_client, resident
 from memtool.cli.serving import answering
 from memtool.client import GREETING
 from memtool.errors import LockError, VaultError
@@ -103,6 +104,12 @@ def ask(capfd: pytest.CaptureFixture[str]) -> Asked:
         ["search", "--fresh", "--lexical", "pump", "--path", "water/*"],
         ["show", "compost/hot-heap.md:8-14"],
         ["show", "--json", "compost/hot-heap.md"],
+        ["history", "compost/hot-heap.md"],
+        ["history", "--json", "compost/hot-heap.md:8-14"],
+        ["blame", "compost/hot-heap.md:8-14"],
+        ["--json", "blame", "compost/hot-heap.md"],
+        ["context", "鍵はどこ", "--budget", "500"],
+        ["context", "--json", "where do the spare keys hang?"],
     ],
     ids=" ".join,
 )
@@ -114,15 +121,65 @@ def test_the_bytes_are_the_same_with_and_without_it(
     run: Callable[..., Ran],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    subprocess.run(["git", "init", "-q"], cwd=home, check=True)
+    subprocess.run(["git", "add", "-A"], cwd=home, check=True)
+    subprocess.run(["git", "commit", "-q", "-m", "Start"], cwd=home, check=True)
     run("index", "--vault", str(home))
     monkeypatch.chdir(home / "compost")
     without = run(*argv)
     served = opened(home)
     answered = ask(*argv)
 
-    assert answered == without
+    assert answered is not None
+    assert answered._replace(out=same(answered.out)) == without._replace(out=same(without.out))
     assert served.served == 1
     assert without.code in (0, 1)
+
+
+def same(text: str) -> str:
+    """Leave out the fence around quotes, which is another one each time."""
+    return re.sub("memtool [0-9a-f]{12}", "memtool", text)
+
+
+@pytest.mark.parametrize("agent", ["claude", "codex", "opencode"])
+@pytest.mark.parametrize(
+    ("event", "told"),
+    [
+        ("UserPromptSubmit", '{"prompt": "where do the spare keys of the shed hang?", "session_id": "s"}'),
+        ("prompt", '{"prompt": "鍵はどこ？"}'),
+        ("prompt", '{"prompt": "zebra crossing in Lima"}'),
+        ("prompt", "no json"),
+        ("start", '{"session_id": "s"}'),
+        ("tool", '{"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_response": "a\\u0000b"}'),
+    ],
+)
+def test_a_hook_is_answered_from_its_standard_input(
+    agent: str,
+    event: str,
+    told: str,
+    home: Path,
+    opened: Open,
+    ask: Asked,
+    run: Callable[..., Ran],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("MEMTOOL_VAULT", str(home))
+    run("index")
+    without = run("hook", agent, event, stdin=told)
+    served = opened(home)
+    monkeypatch.setattr(hook_client, "_input", [told.encode()])
+    answered = ask("hook", agent, event)
+    assert answered
+
+    assert (answered.code, same(answered.out), answered.err) == (0, same(without.out), without.err)
+    assert served.served == 1
+
+
+@pytest.mark.parametrize("event", ["PreCompact", "SessionEnd", "Stop", "Notification"])
+def test_what_takes_long_is_no_work_for_it(event: str, home: Path, opened: Open, ask: Asked) -> None:
+    opened(home)
+
+    assert ask("hook", "claude", event, "--vault", str(home)) is None
 
 
 @pytest.mark.parametrize(
@@ -225,7 +282,7 @@ def test_closing_leaves_nothing(home: Path, opened: Open, ask: Asked) -> None:
 
 def payload(*fields: str) -> bytes:
     body = "\0".join(fields).encode()
-    return b"%s %d\n%s" % (GREETING, len(body), body)
+    return b"%s %d 0\n%s" % (GREETING, len(body), body)
 
 
 PACKAGE = os.path.dirname(memtool.__file__)
@@ -233,10 +290,13 @@ ODD = {
     "nothing": b"",
     "garbage": b"\xff\x00\n\x80" * 50,
     "http": b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
-    "oversized": b"%s %d\n" % (GREETING, 1 << 40),
-    "negative": b"%s -5\nabc" % GREETING,
-    "no number": b"%s x\nabc" % GREETING,
-    "too short": b"%s 100\nabc" % GREETING,
+    "oversized": b"%s %d 0\n" % (GREETING, 1 << 40),
+    "too much input": b"%s 5 %d\nabc" % (GREETING, 1 << 40),
+    "negative": b"%s -5 0\nabc" % GREETING,
+    "negative input": b"%s 5 -3\nabcde" % GREETING,
+    "no number": b"%s x 0\nabc" % GREETING,
+    "one number": b"%s 3\nabc" % GREETING,
+    "too short": b"%s 100 0\nabc" % GREETING,
     "no fields": payload("a"),
     "another version": payload("", "0.0.0", PACKAGE, "/", "utf-8", "utf-8", "2", "search", "x"),
     "another place": payload("", memtool.__version__, "/x", "/", "utf-8", "utf-8", "2", "search", "x"),

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from memtool.cli import render
+from memtool.cli import render, usage
 from memtool.cli.main import NO, OK
 from memtool.doctor import Diagnosis, State
 from memtool.editions import who
@@ -25,6 +25,7 @@ def flags(command: str, parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     if command == "cite":
         add("anchor", help="path:start-end, path:line, or a whole note's path")
+        usage.log_flag(parser)
     elif command == "resolve":
         add("anchor", help="what `memtool cite` printed: path:start-end@digest")
     elif command == "facts":
@@ -50,6 +51,7 @@ def _cite(memory: Memory, options: argparse.Namespace) -> int:
         render.document({"anchor": str(cited), **cited._asdict()})
     else:
         render.out(str(cited))
+    usage.record(memory, options, "cited", [cited])
     return OK
 
 

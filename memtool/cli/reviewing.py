@@ -1,0 +1,203 @@
+"""review, freeze, pin: commands by which a person rules over what agents write."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from memtool.cli import keeping, render
+from memtool.cli.main import NO, OK
+from memtool.errors import MemtoolError, UsageError
+from memtool.memory import Memory
+
+if TYPE_CHECKING:
+    from memtool.commit_message import Edit
+    from memtool.commits import CommitReport
+    from memtool.desk import Queue
+    from memtool.reviews import Change
+
+
+def flags(command: str, parser: argparse.ArgumentParser) -> None:
+    """Give *parser* the flags of *command*."""
+    if command == "review":
+        _review_flags(parser)
+        return
+    parser.add_argument("note", help="the note's path")
+    undone = {"freeze": "let agents change it again", "pin": "let it fade and be listed like others"}
+    parser.add_argument("--undo", action="store_true", help=undone[command])
+    parser.add_argument(
+        "--dry-run", action="store_true", help="print the change as a diff, and write nothing"
+    )
+    keeping.signature_flags(parser)
+
+
+def _review_flags(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--list", action="store_true", help="only list what waits, without a question")
+    add("--keep", nargs="+", default=[], metavar="ID", help="keep these changes, without a question")
+    add("--revert", nargs="+", default=[], metavar="ID", help="take these changes back, without a question")
+    add("--since", default="", metavar="REV", help="what was written after this revision, looked at or not")
+    add("--writer", default="", metavar="NAME", help="only what this agent wrote, as in agent/scribe")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run one of this group's commands."""
+    with Memory.open(options.vault) as memory:
+        return _review(memory, options) if options.command == "review" else _mark(memory, options)
+
+
+def _mark(memory: Memory, options: argparse.Namespace) -> int:
+    by = keeping.signed(options, memory.who)
+    change = memory.freeze if options.command == "freeze" else memory.pin
+    anchor = change(options.note, undo=options.undo, by=by, dry_run=options.dry_run)
+    done = {"freeze": ("frozen", "not frozen any more"), "pin": ("pinned", "not pinned any more")}
+    state = done[options.command][options.undo]
+    if options.dry_run:
+        print(render.plain(memory.planned), end="")
+    elif options.json:
+        render.document({"path": anchor.path, "state": state})
+    else:
+        render.out(f"{anchor.path}  {state}")
+    return OK
+
+
+# -- review ----------------------------------------------------------------------------------
+
+
+def _review(memory: Memory, options: argparse.Namespace) -> int:
+    queue = memory.to_review(since=options.since, writer=options.writer)
+    if options.keep or options.revert:
+        return _decide(memory, queue, options)
+    if options.list or options.json or memory.who.is_agent:
+        return _list(memory, queue.changes, options)
+    from memtool.cli import review_talk
+
+    return review_talk.Talk(memory, queue).run()
+
+
+def _decide(memory: Memory, queue: Queue, options: argparse.Namespace) -> int:
+    """Decide about changes by their names; all are found before any is touched."""
+    wanted = [(_named(queue.changes, name), memory.keep_change) for name in options.keep]
+    # Newest first: a later change is taken back before the one that it built on.
+    back = [(_named(queue.changes, name), memory.revert_change) for name in options.revert]
+    wanted += sorted(back, key=lambda pair: pair[0].when, reverse=True)
+    failed: list[tuple[Change, MemtoolError]] = []
+    for change, decide in wanted:
+        try:
+            decide(change)
+        except MemtoolError as refused:
+            failed.append((change, refused))
+    report = memory.close_review(queue)
+    if options.json:
+        errors = [{"id": change.id, "code": error.code, "what": error.what} for change, error in failed]
+        render.document({"commit": keeping.report_value(report), "failed": errors})
+    else:
+        tell(report)
+        for change, error in failed:
+            render.err(f"{change.id}: {error}")
+    return NO if failed or not report.complete else OK
+
+
+def _named(changes: Sequence[Change], name: str) -> Change:
+    found = [one for one in changes if len(name) >= 4 and one.revision.startswith(name.lower())]
+    if len(found) != 1:
+        what = "means several changes" if found else "waits for no review"
+        raise UsageError(f"`{name}` {what}", fix="name a change as `memtool review --list` does")
+    return found[0]
+
+
+def tell(report: CommitReport) -> None:
+    """Print what came of the commit of a review."""
+    for commit in report.commits:
+        render.out(f"{commit.revision[:10]}  {commit.subject}")
+    for finding in report.findings:
+        render.err(str(finding))
+    if report.findings and not report.commits:
+        render.err("what was decided is kept; it is committed at the end of the next `memtool review`")
+
+
+def _list(memory: Memory, changes: Sequence[Change], options: argparse.Namespace) -> int:
+    from memtool import reviews
+
+    edits = reviews.edits(memory.vault, changes)
+    if options.json:
+        values = [_value(memory, one, edits[one.revision]) for one in changes]
+        render.document({"changes": values, "notice": render.NOTICE})
+        return NO if changes else OK
+    topic = None
+    for one in changes:
+        if topic != one.topic:
+            topic = one.topic
+            render.out(heading(topic, changes))
+        render.out(f"{one.id}  {one.when:%Y-%m-%d}  {one.writer}  {places(one, edits[one.revision])}")
+        for line in about(memory, one, edits[one.revision]):
+            render.out(f"    {line}")
+    render.err(
+        f"{render.counted(len(changes), 'change')} by agents to review" if changes else "nothing to review"
+    )
+    return NO if changes else OK
+
+
+def heading(topic: str, changes: Sequence[Change]) -> str:
+    own = [one for one in changes if one.topic == topic]
+    notes = {one.path for one in own}
+    return f"== {topic or '.'}/  {render.counted(len(own), 'change')} in {render.counted(len(notes), 'note')}"
+
+
+def places(change: Change, edits: Sequence[Edit]) -> str:
+    """Name the notes of a change, with the line where each begins to differ."""
+    from memtool import reviews
+
+    told = [
+        f"{edit.path}:{reviews.first_line(edit)}"
+        if edit.kind == "changed"
+        else f"{edit.old_path + ' -> ' if edit.old_path else ''}{edit.path} ({edit.kind})"
+        for edit in edits
+    ]
+    return ", ".join(told[:3]) + (f" and {len(told) - 3} more" if len(told) > 3 else "")
+
+
+def about(memory: Memory, change: Change, edits: Sequence[Edit]) -> list[str]:
+    """Say what a reader should know of a change: why, what it lacks, what became of it."""
+    from memtool import carrying, reviews
+    from memtool.identity import Signature
+
+    told = [f"reason: {change.reason}"] if change.reason else []
+    told += [f"session: {change.session}"] if change.session else []
+    told += ["the policy asks for a review of it"] if change.needed else []
+    by = Signature(change.writer, change.session, change.reason)
+    written = [(edit.path, edit.after) for edit in edits if edit.after is not None]
+    told += [f"{finding.path}: {finding.what}" for finding in carrying.findings(written, by)]
+    state = reviews.fate(memory.vault, change, edits)
+    return [*told, *([state] if state else [])]
+
+
+def diff_of(edits: Sequence[Edit]) -> list[str]:
+    """Give a change as the lines of a unified diff."""
+    from memtool.door import Done, Step
+
+    return Done(tuple(Step("edit", edit) for edit in edits)).diff.split("\n")[:-1]
+
+
+def _value(memory: Memory, change: Change, edits: Sequence[Edit]) -> dict[str, Any]:
+    from memtool import carrying, reviews
+    from memtool.identity import Signature
+
+    by = Signature(change.writer, change.session, change.reason)
+    written = [(edit.path, edit.after) for edit in edits if edit.after is not None]
+    return {
+        "id": change.id,
+        "revision": change.revision,
+        "topic": change.topic,
+        "when": change.when.isoformat(),
+        "writer": change.writer,
+        "session": change.session,
+        "reason": change.reason,
+        "needed": change.needed,
+        "notes": [{"path": edit.path, "kind": edit.kind, "line": reviews.first_line(edit)} for edit in edits],
+        "later": [{**one._asdict(), "when": one.when.isoformat()} for one in change.later],
+        "now": reviews.fate(memory.vault, change, edits),
+        "findings": render.findings_value(list(carrying.findings(written, by))),
+        "diff": "\n".join(diff_of(edits)),
+    }

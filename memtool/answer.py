@@ -87,6 +87,7 @@ class Answer(list[Hit]):
         # One ranker alone gives no chance, and so no doubt.
         self.sure = len(freshness.rankers) < 2 or found.confidence >= SURE_CHANCE
         self.threshold = found.threshold
+        self.leant = found.leant
         self.freshness = freshness
 
 

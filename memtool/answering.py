@@ -56,7 +56,7 @@ def _answer(
     asked = _ask(derived, query, most=SEARCH_EMBEDS if look else 0)
     with derived.index.still():
         found = searching.search(derived.index, query, asked.meaning, leanings=leanings)
-        notes = derived.index.count("notes")
+        notes = _count(derived, query)
     freshness = Freshness.of(
         report,
         notes=notes,
@@ -93,6 +93,13 @@ def _ask(derived: Derived, query: Query, *, most: int) -> Asked:
         lacking = covering.last_known(derived.index).missing
         more = (f"{lacking} texts have no vector yet",) if lacking else ()
         return Asked(None, 0.0, (f"vectors took no part: {error.what}{why}", *more))
+
+
+def _count(derived: Derived, query: Query) -> int:
+    """Count the notes that were searched: who may not read a note is not told that there is one."""
+    if query.may_read is None:
+        return derived.index.count("notes")
+    return sum(query.may_read(file.path) for file in derived.index.files().values())
 
 
 def _rankers(mode: str, asked: Asked) -> tuple[str, ...]:

@@ -6,7 +6,6 @@ trailer of its own.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
@@ -14,7 +13,9 @@ from typing import NamedTuple
 from memtool import names, note
 from memtool.catalog_page import is_generated
 from memtool.chunks import Heading, cut
-from memtool.errors import UsageError
+from memtool.identity import HUMAN as HUMAN
+from memtool.identity import Signature as Signature
+from memtool.identity import signature as signature
 
 SUBJECT = 72  # characters; more is cut off where commits are listed
 DETAILED = 50  # notes whose sections are named; of more, only the names
@@ -24,19 +25,7 @@ _LARGEST = 2_000_000  # pairs of lines to compare; a larger rewrite is one chang
 _ALIKE = 0.5  # share of equal lines from which on a note gone and a new one are one note renamed
 _COMPARED = 40  # notes gone and notes new that are compared for that
 
-_WRITER = re.compile(r"human|agent/[^\s/][^\s]{0,98}")
 _VERBS = {"added": "Add", "changed": "Change", "renamed": "Rename", "deleted": "Delete"}
-
-
-class Signature(NamedTuple):
-    """Who made a change: ``human`` or ``agent/NAME``, in which session, and why."""
-
-    writer: str = "human"
-    session: str = ""
-    reason: str = ""
-
-
-HUMAN = Signature()
 
 
 class Edit(NamedTuple):
@@ -54,32 +43,15 @@ class Edit(NamedTuple):
         return "added" if self.before is None else "deleted" if self.after is None else "changed"
 
 
-def signature(writer: str = "", session: str = "", reason: str = "") -> Signature:
-    """Check who is said to write; an empty *writer* is a person. Raises UsageError.
-
-    >>> signature("agent/scribe", reason="asked\\nto")
-    Signature(writer='agent/scribe', session='', reason='asked to')
-    """
-    writer = writer or "human"
-    if not _WRITER.fullmatch(writer) or names.printable(writer) != writer:
-        why = "a writer is `human` or `agent/` and a name without spaces"
-        raise UsageError(f"{writer!r} is no writer", why=why, fix="write it as in `--writer agent/scribe`")
-    return Signature(writer, _one_line(session)[:200], _one_line(reason)[:500])
-
-
-def _one_line(text: str) -> str:
-    return names.printable(" ".join(text.split()))
-
-
-def message(edits: Sequence[Edit], signed: Signature) -> str:
-    """Write the message: a subject, one line for each note, the trailers."""
+def message(edits: Sequence[Edit], signed: Signature, more: Sequence[str] = ()) -> str:
+    """Write the message: a subject, one line for each note, the trailers, *more* of them last."""
     edits = renames(edits)
     body = [f"- {_line(edit)}" for edit in edits[:DETAILED]]
     body += [f"- {edit.kind.capitalize()} {_named(edit)}" for edit in edits[DETAILED:LISTED]]
     if len(edits) > LISTED:
         body.append(f"- and {len(edits) - LISTED} more")
     trailers = [f"Memtool-{key.capitalize()}: {value}" for key, value in signed._asdict().items() if value]
-    return "\n".join([subject(edits), "", *body, "", *trailers]) + "\n"
+    return "\n".join([subject(edits), "", *body, "", *trailers, *more]) + "\n"
 
 
 def subject(edits: Sequence[Edit]) -> str:
@@ -131,7 +103,7 @@ def _title(data: bytes) -> str:
 
 
 def _short(text: str) -> str:
-    text = _one_line(text)
+    text = names.one_line(text)
     return text if len(text) <= 40 else text[:39] + "…"
 
 

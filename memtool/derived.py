@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: More segments of vectors than these are made one.
-MOST_SEGMENTS = 32
-
 
 class Asked(NamedTuple):
     """A question as a vector, or None with remarks that say why; and the share that has vectors."""
@@ -217,13 +214,12 @@ class Derived:
         return done
 
     def _tidy(self) -> None:
-        """Let vectors go that no text needs any more, once that is worth rewriting the rest."""
+        """Join what was added bit by bit; let vectors go that no text needs, once that is worth it."""
         from memtool import past_files
-        from memtool.segments import list_files
 
-        many, cache = len(list_files(self.vectors.folder)) > MOST_SEGMENTS, self.vault.cache
-        spare = self.vectors.count - 2 * self.index.count("embeds")
-        if many or (spare > 0 and spare > 2 * past_files.embeds(cache)):
+        self.vectors.join()
+        cache, spare = self.vault.cache, self.vectors.count - 2 * self.index.count("embeds")
+        if spare > 0 and spare > 2 * past_files.embeds(cache):
             # Within a change of the index: what another process embeds meanwhile is not taken for dead.
             with self.index.change() as change:
                 self.vectors.compact(self.index.digests() | past_files.digests(cache))

@@ -54,9 +54,26 @@ class NoteError(MemtoolError):
 
 
 class ConflictError(MemtoolError):
-    """The note changed between the read and the write."""
+    """The note changed between the read and the write.
+
+    ``digest`` names what the note is now, ``kept`` the file with the text that was not written.
+    """
 
     code = "conflict"
+    digest = ""
+    kept = ""
+
+
+class PolicyError(MemtoolError):
+    """Somebody may not do this to that note."""
+
+    code = "policy"
+
+
+class SecretError(MemtoolError):
+    """A text that seems to hold a secret; the message names its line and kind, never the secret."""
+
+    code = "secret"
 
 
 class LockError(MemtoolError):
@@ -75,6 +92,12 @@ class EmbedderError(MemtoolError):
     """The embedder did not give usable vectors."""
 
     code = "embedder"
+
+
+class ChatError(MemtoolError):
+    """The chat model did not give a usable answer."""
+
+    code = "chat"
 
 
 class StaleError(MemtoolError):

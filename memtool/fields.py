@@ -46,7 +46,7 @@ def fields(note: Note) -> dict[str, Field]:
     found = {
         key: Field(value, *note.spans.get(key, (1, note.body_start - 1))) for key, value in note.meta.items()
     }
-    for key, value, line in _inline(note):
+    for key, value, line in inline(note):
         before = found.get(key)
         found[key] = Field(value, line, line) if before is None else _joined(before, value)
     return found
@@ -57,18 +57,36 @@ def _joined(before: Field, value: str) -> Field:
     return before._replace(value=[*values, value])
 
 
-def _inline(note: Note) -> Iterator[tuple[str, str, int]]:
+def inline(note: Note) -> Iterator[tuple[str, str, int]]:
+    """Give key, value and line of each field in the text, in order."""
     if "::" not in note.text:
         return
-    for number in _text_lines(note):
+    for number in _lines_with_marks(note):
         line = note.lines[number - 1]
-        if "::" not in line:
-            continue
         whole = _LINE.fullmatch(line)
         if whole and not _is_bracketed(line):
             yield whole["key"], (whole["value"] or "").strip(), number
         else:
             yield from ((key, value, number) for key, value in _bracketed(line))
+
+
+def _lines_with_marks(note: Note) -> list[int]:
+    """Give the lines of the body with ``::`` that are no code; most notes show it without their blocks."""
+    first = note.body_start
+    found = [number for number, line in enumerate(note.lines[first - 1 :], first) if "::" in line]
+    if not found or not _may_be_code(note, found):
+        return found
+    text = set(_text_lines(note))
+    return [number for number in found if number in text]
+
+
+def _may_be_code(note: Note, numbers: list[int]) -> bool:
+    if "```" in note.text or "~~~" in note.text or "<" in note.text:
+        return True
+    return any(
+        note.lines[number - 1].lstrip("> ")[:1] == "\t" or "    " in note.lines[number - 1][:12]
+        for number in numbers
+    )
 
 
 def _text_lines(note: Note) -> Iterator[int]:

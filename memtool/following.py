@@ -36,6 +36,8 @@ class Following:
 
         def status(self) -> Status: ...
 
+        def require_read(self, path: str) -> None: ...
+
         def check(self, *, deep: bool = False) -> list[Finding]: ...
 
         def coverage(self) -> Coverage: ...
@@ -46,19 +48,26 @@ class Following:
         """Pin an anchor to what its lines say now, so that it can be resolved later."""
         from memtool import resolve
 
-        return resolve.cite(self.vault, Anchor.parse(anchor) if isinstance(anchor, str) else anchor)
+        anchor = Anchor.parse(anchor) if isinstance(anchor, str) else anchor
+        self.require_read(anchor.path)
+        return resolve.cite(self.vault, anchor)
 
     def resolve(self, pinned: Anchor | str) -> Resolution:
         """Tell what became of pinned lines: exact, moved, edited or gone, and by whom."""
         from memtool import resolve
 
         pinned = Anchor.parse(pinned) if isinstance(pinned, str) else pinned
-        return resolve.resolve(self.vault, pinned, ignore=self.config.ignore)
+        self.require_read(pinned.path)
+        found = resolve.resolve(self.vault, pinned, ignore=self.config.ignore)
+        if found.anchor:
+            self.require_read(found.anchor.path)
+        return found
 
     def facts(self, path: str, *, key: str = "", as_of: str = "") -> Facts:
         """Tell which values of a note stood from when to when; *key* "" is all, *as_of* "" is all of time."""
         from memtool import facts
 
+        self.require_read(path)
         return facts.facts(self.vault, path, key=key, as_of=as_of)
 
     def doctor(self, *, now: float | None = None) -> Diagnosis:

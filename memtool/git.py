@@ -130,12 +130,12 @@ class Git:
             )
         return out
 
-    def act(self, *arguments: str) -> tuple[int, str]:
+    def act(self, *arguments: str, env: Mapping[str, str] | None = None) -> tuple[int, str]:
         """Run git as its user does, hooks and signing included; give its exit code and what it said.
 
         Hooks get the environment they know: their patterns are patterns, their language is the user's.
         """
-        known = {"LC_ALL": os.environ.get("LC_ALL", ""), "LANGUAGE": "C", "GIT_TERMINAL_PROMPT": "0"}
+        known = {"LC_ALL": os.environ.get("LC_ALL", ""), "LANGUAGE": "C", "GIT_TERMINAL_PROMPT": "0", **(env or {})}
         status, out, error = self._execute(("-c", "core.fsmonitor=false", *arguments), known, None)
         return status, error.strip() or out.decode(errors="replace").strip()
 

@@ -13,20 +13,32 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from memtool import config as configuration
 from memtool import coverage as covering
+from memtool import hook_log, repository
 from memtool import refresh as refreshing
-from memtool import repository
+from memtool.aging import Aging
 from memtool.anchor import Anchor
 from memtool.asking import Asking
+from memtool.attending import Attending
 from memtool.config import Config
+from memtool.conflicting import Conflicting
 from memtool.derived import Derived
+from memtool.desk import Desk
 from memtool.embedders import take_embedder
 from memtool.errors import Finding, NoteError, UsageError
 from memtool.following import Following
+from memtool.guarding import Guarding
+from memtool.identity import HUMAN, Signature, identify
 from memtool.index import Index
 from memtool.keeping import Keeping
+from memtool.linking import Linking
+from memtool.recording import Recording
 from memtool.refresh import RefreshReport
+from memtool.remembering import Remembering
 from memtool.repository import Head
 from memtool.vault import Stat, Vault
+from memtool.tracing import Tracing
+from memtool.verifying import Verifying
+from memtool.writing import Shown, Writing
 
 if TYPE_CHECKING:
     from memtool.calibration import Calibration
@@ -37,12 +49,19 @@ if TYPE_CHECKING:
     from memtool.vectors import Vectors
 
 
-class Memory(Asking, Keeping, Following):
+class Memory(Asking, Writing, Keeping, Linking, Following, Recording, Attending, Remembering, Guarding, Verifying, Aging, Conflicting, Desk, Tracing):
     """An open vault: search it, add to it, ask what state it is in. Usable with ``with``."""
 
     def __init__(
-        self, vault: Vault, config: Config, *, embedder: Embedder | Literal["config"] | None = "config"
+        self,
+        vault: Vault,
+        config: Config,
+        *,
+        embedder: Embedder | Literal["config"] | None = "config",
+        who: Signature = HUMAN,
     ) -> None:
+        #: In whose name this vault is open: who asks, and who signs what no call signs otherwise.
+        self.who = who
         self.vault, self.config = vault, config
         self.derived = Derived(vault, config, embedder)
         self._past: Past | None = None
@@ -56,16 +75,20 @@ class Memory(Asking, Keeping, Following):
         *,
         embedder: Embedder | Callable[..., Any] | str | None = None,
         environment: Mapping[str, str] | None = None,
+        writer: str = "",
+        session: str = "",
     ) -> Memory:
         """Open the vault at *folder*; None looks for it as the command line does.
 
         *embedder* None takes what the configuration names (the offline model by default); it may be
-        a name, an embedder, or a function from texts to vectors. Raises VaultError when there is no vault.
+        a name, an embedder, or a function from texts to vectors. *writer* and *session* "" are what
+        the environment says, else a person. Raises VaultError when there is no vault.
         """
         environment = os.environ if environment is None else environment
         vault = Vault.find(folder, environment=environment)
         config = configuration.load(vault.root, environment=environment)
-        return cls(vault, config, embedder=take_embedder(embedder))
+        who = identify(writer, session, environment)
+        return cls(vault, config, embedder=take_embedder(embedder), who=who)
 
     def close(self) -> None:
         if self._past:
@@ -98,7 +121,7 @@ class Memory(Asking, Keeping, Following):
         if self._past is None:
             from memtool.past import Past
 
-            self._past = Past(self.derived)
+            self._past = Past(self.derived, self.require_read)
         return self._past
 
     # -- bringing up to date -----------------------------------------------------------------
@@ -112,7 +135,7 @@ class Memory(Asking, Keeping, Following):
     ) -> RefreshReport:
         """Bring the words up to date with the vault; costs what changed."""
         config = self.config
-        return self.derived.mended(
+        report = self.derived.mended(
             lambda: refreshing.refresh(
                 self.vault,
                 self.index,
@@ -124,6 +147,9 @@ class Memory(Asking, Keeping, Following):
                 progress=progress,
             )
         )
+        if report.touched:
+            self._record_watches()
+        return report
 
     def embed(
         self,
@@ -155,15 +181,19 @@ class Memory(Asking, Keeping, Following):
         self.embed()
         return self.derived.calibrate(keep=keep)
 
-    def show(self, anchor: Anchor | str, *, as_of: str = "") -> list[tuple[int, str]]:
+    def show(self, anchor: Anchor | str, *, as_of: str = "") -> Shown:
         """Give the numbered lines of an anchor as they stand in the file now, or stood *as_of* then.
+
+        ``digest`` names the version shown.
 
         Raises PathError when there is no such note, UsageError when it has no such lines.
         """
         from memtool import note
 
         anchor = Anchor.parse(anchor) if isinstance(anchor, str) else anchor
-        lines = self.past.show(anchor, as_of) if as_of else note.parse(self.vault.read(anchor.path)).lines
+        self.require_read(anchor.path)
+        data = b"" if as_of else self.read(anchor.path)
+        lines = self.past.show(anchor, as_of) if as_of else note.parse(data).lines
         start, end = (anchor.start, anchor.end) if anchor.start else (1, len(lines))
         if start > len(lines) and anchor.start:
             raise UsageError(
@@ -171,25 +201,27 @@ class Memory(Asking, Keeping, Following):
                 why=f"it has {len(lines)}",
                 fix=f"run `memtool show {anchor.path}`",
             )
-        return list(enumerate(lines[start - 1 : end], start))
+        return Shown(enumerate(lines[start - 1 : end], start), data)
 
     def status(self) -> Status:
         """Tell how the vault and what is worked out from it stand; changes nothing in the vault."""
         from memtool import checks
 
         odd = self._own_findings()
-        return self.derived.mended(lambda: checks.status(self.vault, self.derived, self._head(), odd))
+        status = self.derived.mended(lambda: checks.status(self.vault, self.derived, self._head(), odd))
+        return status._replace(findings=type(status.findings)(self.visible(status.findings)))
 
     def check(self, *, deep: bool = False) -> list[Finding]:
         """Look for everything that is odd; *deep* makes the index anew beside the live one and compares."""
-        return self.derived.mended(lambda: self._check(deep=deep))
+        return self.visible(self.derived.mended(lambda: self._check(deep=deep)))
 
     def _check(self, *, deep: bool) -> list[Finding]:
         from memtool import checks
 
         report, config = self.refresh(), self.config
         found = [*self._own_findings(), *report.findings, *self.index.findings(), *self._catalog_findings()]
-        found += checks.unusable(self.derived)
+        found += [*checks.unusable(self.derived), *self.guard_findings(deep=deep), *self.state_findings()]
+        found += [*self._watch_findings(), *self.link_findings()]
         if deep:
             found += checks.deep(
                 self.vault,
@@ -207,7 +239,7 @@ class Memory(Asking, Keeping, Following):
 
     def _own_findings(self) -> list[Finding]:
         made_anew = [Finding("index-rebuilt", ".", 0, remark) for remark in self.take_remarks()]
-        return [*self.config.findings, *self.vault.findings, *made_anew]
+        return [*self.config.findings, *self.vault.findings, *made_anew, *hook_log.told(self.vault.state)]
 
     # -- keeping -----------------------------------------------------------------------------
 
@@ -224,6 +256,7 @@ class Memory(Asking, Keeping, Following):
                 max_lines=self.config.catalog_lines,
                 max_bytes=self.config.catalog_bytes,
                 write=write,
+                may_list=self.policy.open_path(),
             )
         )
 

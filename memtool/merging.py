@@ -38,7 +38,7 @@ class Merged(NamedTuple):
 def merge_note(base: bytes, ours: bytes, theirs: bytes) -> Merged:
     """Merge a note: as git does where that is clean, else key by key."""
     plain = _merge_lines(base, ours, theirs)
-    if plain.clean and not _is_spoilt(plain.data, ours, theirs):
+    if plain.clean and not is_spoilt(plain.data, ours, theirs):
         return plain
     agreed = _agree(base, ours, theirs)
     if agreed is None:
@@ -47,7 +47,7 @@ def merge_note(base: bytes, ours: bytes, theirs: bytes) -> Merged:
     return plain if plain.clean and not merged.clean else merged
 
 
-def _is_spoilt(merged: bytes, ours: bytes, theirs: bytes) -> bool:
+def is_spoilt(merged: bytes, ours: bytes, theirs: bytes) -> bool:
     """Tell a clean merge whose front matter cannot be read, as when both sides add one key."""
     return _is_unsafe(note.parse(merged)) and not any(_is_unsafe(note.parse(data)) for data in (ours, theirs))
 

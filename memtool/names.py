@@ -91,6 +91,15 @@ def printable(name: str) -> str:
     return re.sub(_ODD, _escape, name)
 
 
+def one_line(text: str) -> str:
+    """Make text fit for one line of a message or of a list.
+
+    >>> one_line("asked\\nto")
+    'asked to'
+    """
+    return printable(" ".join(text.split()))
+
+
 def _escape(match: re.Match[str]) -> str:
     character = match.group()
     if "\udc80" <= character <= "\udcff":

@@ -15,9 +15,13 @@ if TYPE_CHECKING:
     from memtool.blame import Provenance
     from memtool.embedders.base import Calibration, Matrix
     from memtool.index import Index
+    from memtool.question import Terms
+    from memtool.stated import Standing
     from memtool.vectors import Vectors
 
 Mode = Literal["hybrid", "lexical", "semantic"]
+Opened = Literal["lower", "keep", "omit"]
+Score = Literal["relevance", "recall"]
 
 
 class Query(NamedTuple):
@@ -36,6 +40,12 @@ class Query(NamedTuple):
     fusion: Literal["weighted", "rrf"] = "weighted"
     least_chance: float = scoring.LEAST_CHANCE  # below it nothing is relevant
     without: int = 0  # the id of a note that is left out
+    now: str = ""  # the ISO day that counts as today; "" asks the clock
+    session: str = ""  # the unit of work whose state leans the question; "" leans it by none
+    opened: Opened = "lower"  # what becomes of lines that were opened in it
+    may_read: Callable[[str], bool] | None = None  # which paths who asks may read; None: all
+    archived: bool = False  # whether archived notes are searched too
+    score: Score = "relevance"  # "recall": how lately used and how important a note is count as well
 
 
 class Meaning(NamedTuple):
@@ -60,10 +70,22 @@ class Hit(NamedTuple):
     day: str
     evidence: Mapping[str, float]  # what each ranker said: its score and its rank
     provenance: Provenance | None = None  # who wrote the lines shown; None where nobody asked, or can tell
+    standing: Standing | None = None  # whether it still holds; None when nothing is special about that
 
     @property
     def anchor(self) -> Anchor:
         return Anchor(self.path, self.start, self.end)
+
+
+class Leant(NamedTuple):
+    """How the state of a unit of work took part in an answer."""
+
+    unit: str
+    size: str
+    updates: int  # before this question
+    alpha: float  # how far the question was leant; 0: it was left alone
+    why: str  # it was or was not
+    lowered: int = 0  # chunks put lower, or left out, because all their lines were opened before
 
 
 class Found(NamedTuple):
@@ -73,9 +95,20 @@ class Found(NamedTuple):
     misses: list[Hit]
     confidence: float
     threshold: float
+    leant: Leant | None = None
 
 
 NOTHING = Found([], [], 0.0, 0.0)
+
+
+class Seen(NamedTuple):
+    """How one answer came about: what was measured, its order before and after leanings, what was chosen."""
+
+    terms: Terms
+    meaning: Meaning | None
+    fused: scoring.Ranked
+    ranked: scoring.Ranked
+    found: Found
 
 
 class Leanings(NamedTuple):
@@ -87,6 +120,21 @@ class Leanings(NamedTuple):
     order: tuple[Callable[[Query, Index, scoring.Ranked], scoring.Ranked], ...] = ()
     #: Says more about hits that were chosen.
     found: tuple[Callable[[Query, Index, Found], Found], ...] = ()
+    #: The part of what is usually proposed and measured that will do; less is quicker.
+    share: float = 1.0
+    #: Is told how the answer came about, and moves nothing.
+    seen: tuple[Callable[[Query, Index, Seen], None], ...] = ()
 
 
 NO_LEANINGS = Leanings()
+
+
+def join(*leanings: Leanings) -> Leanings:
+    """Let one after the other move an answer."""
+    return Leanings(
+        tuple(lean for one in leanings for lean in one.meaning),
+        tuple(lean for one in leanings for lean in one.order),
+        tuple(lean for one in leanings for lean in one.found),
+        min((one.share for one in leanings), default=1.0),
+        tuple(look for one in leanings for look in one.seen),
+    )

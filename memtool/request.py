@@ -11,12 +11,14 @@ from typing import get_args
 
 from memtool.config import Config
 from memtool.errors import UsageError
-from memtool.query import Mode, Query
+from memtool.query import Mode, Opened, Query, Score
 
 #: Defaults of a purely semantic search.
 SEMANTIC_LIMIT, SEMANTIC_MIN_SCORE = 3, 0.35
 
 FUSIONS = ("weighted", "rrf")
+OPENED = get_args(Opened)
+SCORES = get_args(Score)
 
 _DAY = re.compile(r"\d{4}(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12]\d|3[01]))?)?")
 
@@ -27,6 +29,10 @@ def complete(query: Query, config: Config, *, limit: int | None, min_score: floa
         raise _wrong("mode", query.mode, f"it is one of {', '.join(get_args(Mode))}")
     if query.fusion not in FUSIONS:
         raise _wrong("fusion", query.fusion, f"it is one of {', '.join(FUSIONS)}")
+    if query.opened not in OPENED:
+        raise _wrong("opened", query.opened, f"it is one of {', '.join(OPENED)}")
+    if query.score not in SCORES:
+        raise _wrong("score", query.score, f"it is one of {', '.join(SCORES)}")
     semantic = query.mode == "semantic"
     if limit is None:
         limit = SEMANTIC_LIMIT if semantic else config.limit
@@ -41,7 +47,11 @@ def complete(query: Query, config: Config, *, limit: int | None, min_score: floa
     if query.budget is not None and not query.budget > 0:
         raise _wrong("budget", query.budget, "it counts tokens, so it is above 0")
     return query._replace(
-        limit=limit, min_score=min_score, since=day("since", query.since), until=day("until", query.until)
+        limit=limit,
+        min_score=min_score,
+        since=day("since", query.since),
+        until=day("until", query.until),
+        now=day("now", query.now),
     )
 
 

@@ -14,7 +14,7 @@ from functools import reduce
 from memtool import lexical, scoring
 from memtool import question as asking
 from memtool.index import FileRow, Index, Row, Target
-from memtool.query import NO_LEANINGS, NOTHING, Found, Hit, Leanings, Meaning, Query
+from memtool.query import NO_LEANINGS, NOTHING, Found, Hit, Leanings, Meaning, Query, Seen
 from memtool.question import Terms
 
 #: Chunks that each ranker may propose.
@@ -39,18 +39,28 @@ def search(index: Index, query: Query, meaning: Meaning | None, *, leanings: Lea
     terms = asking.terms("" if query.mode == "semantic" else query.text, index)
     if meaning:
         meaning = reduce(lambda kept, lean: lean(query, kept), leanings.meaning, meaning)
-    measured = _measure(index, terms, meaning, allowed)
-    ranked = scoring.rank(
+    measured = _measure(index, terms, meaning, allowed, leanings.share)
+    fused = rank(index, query, terms, measured, by_meaning=meaning is not None)
+    ranked = reduce(lambda kept, lean: lean(query, index, kept), leanings.order, fused)
+    found = _choose(ranked, query, terms)
+    found = reduce(lambda kept, lean: lean(query, index, kept), leanings.found, found)
+    for look in leanings.seen:
+        look(query, index, Seen(terms, meaning, fused, ranked, found))
+    return found
+
+
+def rank(
+    index: Index, query: Query, terms: Terms, measured: Sequence[scoring.Measured], *, by_meaning: bool
+) -> scoring.Ranked:
+    """Order what was measured, as *query* asks for it."""
+    return scoring.rank(
         measured,
-        query.mode if meaning else "lexical",
+        query.mode if by_meaning else "lexical",
         fusion=query.fusion,
         least_chance=query.least_chance,
         strangers=terms.strangers,
         chunks=index.chunk_count(),
     )
-    ranked = reduce(lambda kept, lean: lean(query, index, kept), leanings.order, ranked)
-    found = _choose(ranked, query, terms)
-    return reduce(lambda kept, lean: lean(query, index, kept), leanings.found, found)
 
 
 # -- which notes ---------------------------------------------------------------------------
@@ -58,9 +68,23 @@ def search(index: Index, query: Query, meaning: Meaning | None, *, leanings: Lea
 
 def _allowed(index: Index, query: Query) -> set[int] | None:
     """Give the notes that the filters let through; None when there is no filter."""
-    if not (query.types or query.tags or query.path or query.since or query.until or query.without):
-        return None
-    return {file.id for file in index.files().values() if file.id != query.without and _passes(file, query)}
+    hidden = set[int]() if query.archived or query.path.startswith("archive/") else _archived(index)
+    plain = not (query.types or query.tags or query.path or query.since or query.until or query.without)
+    if plain and query.may_read is None:
+        return _all(index) - hidden if hidden else None
+    hidden.add(query.without)
+    return {file.id for file in index.files().values() if file.id not in hidden and _passes(file, query)}
+
+
+def _archived(index: Index) -> set[int]:
+    """Give the notes in the archive, which a plain search leaves out."""
+    # "0" follows "/", so that the index over paths answers.
+    found = index.db.execute("SELECT id FROM files WHERE path >= 'archive/' AND path < 'archive0'")
+    return {id for (id,) in found}
+
+
+def _all(index: Index) -> set[int]:
+    return {id for (id,) in index.db.execute("SELECT id FROM files")}
 
 
 def _passes(file: FileRow, query: Query) -> bool:
@@ -68,6 +92,7 @@ def _passes(file: FileRow, query: Query) -> bool:
     return (
         (not query.types or file.type.casefold() in {kind.casefold() for kind in query.types})
         and tags >= {tag.casefold().removeprefix("#") for tag in query.tags}
+        and (query.may_read is None or query.may_read(file.path))
         and (not query.path or matches(file.path, query.path))
         and (not query.since or file.day >= query.since)
         and (not query.until or file.day[: len(query.until)] <= query.until)
@@ -87,13 +112,18 @@ def matches(path: str, pattern: str) -> bool:
 
 
 def _measure(
-    index: Index, terms: Terms, meaning: Meaning | None, allowed: set[int] | None
+    index: Index, terms: Terms, meaning: Meaning | None, allowed: set[int] | None, share: float = 1.0
 ) -> list[scoring.Measured]:
     """Propose chunks by words and by meaning, and measure each proposal by both."""
     expression = terms.expression()
-    by_words = index.words(expression, limit=PROPOSALS, files=allowed) if expression else []
-    near = _Near(index, meaning, allowed) if meaning else None
-    numbers = list(dict.fromkeys([row for row, _ in by_words] + (near.propose() if near else [])))
+    by_words = index.words(expression, limit=int(share * PROPOSALS), files=allowed) if expression else []
+    near = Near(index, meaning, allowed) if meaning else None
+    numbers = list(dict.fromkeys([row for row, _ in by_words] + (near.propose(share) if near else [])))
+    return measure(index, terms, near, numbers)
+
+
+def measure(index: Index, terms: Terms, near: Near | None, numbers: Sequence[int]) -> list[scoring.Measured]:
+    """Measure chunks by words and by meaning."""
     rows = index.rows(numbers)
     average = index.count("length") / max(1, index.count("bodies"))
     words = asking.measure(terms, rows, index.names({row.file for row in rows.values()}), average=average)
@@ -101,24 +131,29 @@ def _measure(
     return [scoring.Measured(rows[n], words[n], cosines.get(n)) for n in numbers if n in rows]
 
 
-class _Near:
+class Near:
     """The vector half of one search."""
 
     def __init__(self, index: Index, meaning: Meaning, allowed: set[int] | None) -> None:
         self.index, self.meaning, self.allowed = index, meaning, allowed
 
-    def propose(self) -> list[int]:
+    def propose(self, share: float) -> list[int]:
         """Give the rows nearest to the question, then those of notes that are near as a whole."""
         only = None if self.allowed is None else self.index.digests(self.allowed)
-        found = self.meaning.vectors.search(self.meaning.vector, 4 * PROPOSALS, only=only)
+        most = int(share * PROPOSALS)
+        found = self.meaning.vectors.search(self.meaning.vector, 4 * most, only=only)
         rank = {digest: place for place, (digest, _) in enumerate(found.nearest)}
         targets = self.index.targets(list(rank))
         targets = [target for target in targets if self.allowed is None or target.file in self.allowed]
         targets.sort(key=lambda target: rank[target.digest])
         rows = dict.fromkeys(target.row for target in targets if target.row is not None)
         notes = dict.fromkeys(target.file for target in targets if target.row is None)
-        leads = [row for file in list(notes)[:NOTES] for row in self.index.rows_of(file)[:CHUNKS_OF_A_NOTE]]
-        return list(rows)[:PROPOSALS] + leads
+        leads = [
+            row
+            for file in list(notes)[: int(share * NOTES)]
+            for row in self.index.rows_of(file)[:CHUNKS_OF_A_NOTE]
+        ]
+        return list(rows)[:most] + leads
 
     def measure(self, rows: Mapping[int, Row]) -> dict[int, scoring.Nearness]:
         """Give how near each row is: by its best piece, and by what leads to its note."""

@@ -19,7 +19,7 @@ from memtool.errors import EmbedderError, LockError, MemtoolError
 from memtool.memory import Memory
 from memtool.refresh import RefreshReport
 from memtool.settling import Event, Pending
-from memtool.thrift import give_back
+from memtool.thrift import give_back, lighten
 from memtool.vault import Stat
 
 #: Texts embedded before the news is looked at again.
@@ -136,6 +136,7 @@ class Watch:
         """Do *job*; what a person can mend is said, and tried again later."""
         try:
             job()
+            lighten(self.memory.index.db)
         except LockError:
             self._at[again] = self.clock() + 0.5
         except MemtoolError as error:

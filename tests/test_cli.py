@@ -136,6 +136,7 @@ def test_a_search_as_json_is_one_document_with_the_documented_keys(run: Run) -> 
         "sure",
         "threshold",
         "freshness",
+        "leant",
         "notice",
         "misses",
     }

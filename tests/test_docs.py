@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from memtool import kinds
 from memtool.cli.main import COMMANDS
 from memtool.config import SETTINGS, Config
 
@@ -64,7 +65,7 @@ def without_scores(text: str) -> str:
 def test_the_generated_parts_are_current(
     quick_start: Callable[[], str], request: pytest.FixtureRequest
 ) -> None:
-    made = {"quick-start": quick_start(), "commands": commands(), "settings": settings()}
+    made = {"quick-start": quick_start(), "commands": commands(), "settings": settings(), "types": "\n".join(kinds.table())}
     text = README.read_text(encoding="utf-8")
     if request.config.getoption("--update"):
         for name, part in made.items():

@@ -145,6 +145,8 @@ def _judge(
             mode=options.mode or "hybrid",
             fusion=options.fusion,
             refresh=False,
+            now=case.now,
+            trace=False,
         )
         if results:
             _write(results, case, answer)

@@ -11,8 +11,8 @@ from memtool.cli.main import NO, OK
 from memtool.errors import GitError, UsageError
 
 if TYPE_CHECKING:
-    from memtool.commit_message import Signature
     from memtool.commits import CommitReport
+    from memtool.identity import Signature
     from memtool.memory import Memory
 
 
@@ -21,7 +21,10 @@ def flags(command: str, parser: argparse.ArgumentParser) -> None:
     if command == "commit":
         parser.add_argument("notes", nargs="*", metavar="NOTE", help="only these (default: all that changed)")
         signature_flags(parser)
+        help_ = "let the likely secret in this line be committed; say why with --reason"
+        parser.add_argument("--allow-secret", action="append", default=[], metavar="NOTE:LINE", help=help_)
         parser.add_argument("--accept-loss", action="store_true", help="commit that most notes are gone")
+        parser.add_argument("--dry-run", action="store_true", help="only say what would be committed")
     elif command == "merge-driver":
         parser.add_argument("kind", choices=("note", "catalog"), help="what is merged")
         for name in ("base", "ours", "theirs"):
@@ -35,13 +38,11 @@ def signature_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--reason", default="", metavar="TEXT", help="why")
 
 
-def signed(options: argparse.Namespace) -> Signature | None:
-    """Read who signs; None when nobody does. Raises UsageError for a writer that is none."""
-    if not (options.writer or options.session or options.reason):
-        return None
-    from memtool.commit_message import signature
+def signed(options: argparse.Namespace, who: Signature) -> Signature | None:
+    """Read who signs: *who*, but for what the flags say; None when nobody does. Raises UsageError."""
+    from memtool.identity import overridden
 
-    return signature(options.writer, options.session, options.reason)
+    return overridden(who, options.writer, options.session, options.reason)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -56,7 +57,10 @@ def run(options: argparse.Namespace) -> int:
 
 def _commit(memory: Memory, options: argparse.Namespace) -> int:
     paths = [memory.vault.spell(path) for path in options.notes] or None
-    report = memory.commit(paths, by=signed(options), again=True, accept_loss=options.accept_loss)
+    by, loss = signed(options, memory.who), options.accept_loss
+    for anchor in options.allow_secret:
+        memory.allow_secret(anchor, by or memory.who)
+    report = memory.commit(paths, by=by, again=True, accept_loss=loss, dry_run=options.dry_run)
     if options.json:
         render.document(report_value(report))
     else:
@@ -69,7 +73,12 @@ def _commit(memory: Memory, options: argparse.Namespace) -> int:
 def tell(report: CommitReport) -> None:
     """Print what was committed, and what was not."""
     for commit in report.commits:
-        render.out(f"{commit.revision[:10]}  {commit.subject}")
+        if commit.revision:
+            render.out(f"{commit.revision[:10]}  {commit.subject}")
+        else:
+            render.out(f"would commit {', '.join(commit.paths)}")
+            for line in ["", *commit.message.rstrip("\n").split("\n"), ""]:
+                render.out(f"    {line}".rstrip())
     for finding in report.findings:
         render.err(str(finding))
 
@@ -105,21 +114,24 @@ def set_drivers(folder: Path, options: argparse.Namespace) -> int:
         render.document({"vault": str(folder), "git_hooks": options.git_hooks, "changed": changed})
         return OK
     state = "set up" if options.git_hooks else "taken out"
-    render.out(
-        f"{folder}: merge drivers {state}" + (f" ({', '.join(changed)})" if changed else ", as before")
-    )
+    done = f" ({', '.join(changed)})" if changed else ", as before"
+    render.out(f"{folder}: merge drivers and pre-commit hook {state}{done}")
     return OK
 
 
 def change_drivers(folder: Path, *, install: bool) -> list[str]:
-    """Set git's merge drivers up, or take them out; give what was changed in the repository's settings."""
+    """Set merge drivers and pre-commit hook up, or take them out; give what was changed in the repository."""
     import sys
 
-    from memtool import drivers
+    from memtool import drivers, git_hooks
     from memtool.git import Git
     from memtool.vault import Vault
 
     git = Git(Vault.open(folder).root)
     if problem := git.problem():
         raise GitError(problem.what, fix=problem.fix)
-    return drivers.install(git, sys.executable) if install else drivers.remove(git)
+    changed = drivers.install(git, sys.executable) if install else drivers.remove(git)
+    hook = git_hooks.install(git, sys.executable) if install else git_hooks.remove(git)
+    if hook.remark:
+        render.err(hook.remark)
+    return [*changed, *hook.changed]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from memtool.cli import render
+from memtool.anchor import Anchor
+from memtool.cli import attending, render, usage
 from memtool.cli.main import NO, OK
 from memtool.memory import Memory
 
@@ -16,6 +17,8 @@ def flags(command: str, parser: argparse.ArgumentParser) -> None:
     elif command == "show":
         parser.add_argument("anchor", help="path:start-end, path:line, or a whole note's path")
         parser.add_argument("--as-of", default="", metavar="WHEN", help="as it was at a commit, tag or date")
+        attending.unit_flag(parser)
+        usage.log_flag(parser)
 
 
 def _search_flags(parser: argparse.ArgumentParser) -> None:
@@ -46,15 +49,21 @@ def _search_flags(parser: argparse.ArgumentParser) -> None:
         "--semantic", dest="mode", action="store_const", const="semantic", help="by meaning alone"
     )
     add("--fusion", choices=("weighted", "rrf"), default="weighted", help="how words and meaning are joined")
+    add("--score", choices=("relevance", "recall"), help="recall: use and importance count, too")
+    add("--archived", action="store_true", help="look into the archive, too")
     add("--explain", action="store_true", help="every ranker's score and rank, and the near misses")
     add("--budget", type=float, metavar="TOKENS", help="the best hits that fit into so many tokens")
     look = parser.add_mutually_exclusive_group()
     look.add_argument("--fresh", action="store_true", help="exit 2 unless all current bytes were searched")
     add("--as-of", default="", metavar="WHEN", help="search the vault as it was at a commit, tag or date")
+    add("--now", default="", metavar="DAY", help="the day that counts as today (default: the clock's)")
     add("--blame", action="store_true", help="who wrote the lines shown, when, and were they verified")
     look.add_argument(
         "--no-refresh", dest="refresh", action="store_false", help="answer from the index as it is"
     )
+    attending.unit_flag(parser)
+    attending.opened_flag(parser)
+    usage.log_flag(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -85,23 +94,38 @@ def _search(memory: Memory, options: argparse.Namespace) -> int:
         refresh=options.refresh,
         fresh=options.fresh,
         as_of=options.as_of,
+        now=options.now,
         blame=options.blame or options.json,
+        session="" if options.as_of else attending.unit_of(options),
+        opened=options.opened,
+        archived=options.archived,
+        score=options.score,
     )
     if options.json:
         render.document(render.answer_document(question, answer, explain=options.explain))
     else:
         render.answer(question, answer, explain=options.explain)
+        if answer.leant:
+            attending.leant(answer.leant)
+    if not options.as_of:
+        usage.record(memory, options, "shown", [hit.anchor for hit in answer], question)
     return OK if answer else NO
 
 
 def _show(memory: Memory, options: argparse.Namespace) -> int:
     lines = memory.show(options.anchor, as_of=options.as_of)
+    if not options.as_of:  # before anything is printed: whoever reads may stop after the first lines
+        attending.open_in(memory, options, options.anchor)
     if options.json:
         numbered = [{"line": number, "text": text} for number, text in lines]
-        render.document({"anchor": options.anchor, "lines": numbered, "notice": render.NOTICE})
+        version = {} if options.as_of else {"digest": memory.digest(lines)}
+        render.document({"anchor": options.anchor, **version, "lines": numbered, "notice": render.NOTICE})
     else:
         for number, text in lines:
             render.numbered(number, text)
+    if not options.as_of:
+        anchor = Anchor.parse(options.anchor)
+        usage.record(memory, options, "opened", [anchor._replace(path=memory.vault.resolve(anchor.path))])
     return OK
 
 

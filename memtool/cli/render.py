@@ -107,7 +107,8 @@ def shortened(text: str, most: int = 80) -> str:
 
 def _hit(hit: Hit, *, explain: bool) -> None:
     headings = hit.headings or hit.title
-    out(f"{hit.anchor}  {hit.score:.2f}  {headings}")
+    marks = "".join(f"  [{mark}]" for mark in hit.standing.marks) if hit.standing else ""
+    out(f"{hit.anchor}  {hit.score:.2f}  {headings}{marks}")
     if explain:
         out(f"    why: {_evidence(hit)}")
     if hit.provenance:
@@ -145,6 +146,7 @@ def answer_document(question: str, answer: Answer, *, explain: bool) -> dict[str
         "threshold": round(answer.threshold, 4),
         "freshness": freshness_value(answer.freshness),
         "notice": NOTICE,
+        "leant": answer.leant._asdict() if answer.leant else None,
     }
     if explain:
         found["misses"] = [_hit_value(hit) for hit in answer.misses]
@@ -165,6 +167,7 @@ def _hit_value(hit: Hit) -> dict[str, Any]:
         "lines": [{"line": number, "text": line} for number, line in lines(hit)],
         "evidence": {name: round(value, 4) for name, value in hit.evidence.items()},
         "provenance": provenance_value(hit.provenance) if hit.provenance else None,
+        "standing": hit.standing.value() if hit.standing else None,
     }
 
 

@@ -11,9 +11,11 @@ from contextlib import redirect_stderr, redirect_stdout
 from typing import TYPE_CHECKING
 
 from memtool import config as configuration
-from memtool.cli import main, reading, render
+from memtool.cli import main, render
 from memtool.client import ANSWERED
+from memtool.identity import identify
 from memtool.memory import Memory
+from memtool.policy import Policy
 from memtool.resident import Answer, Reply, Request
 from memtool.vault import Vault
 
@@ -98,7 +100,16 @@ def answering(memory: Memory) -> Answer:
         same = (vault.root, vault.private) == (memory.vault.root, memory.vault.private)
         if not same or configuration.load(vault.root, environment=request.environment) != memory.config:
             raise _Doubt
-        return reading.perform(memory, options)
+        options.environment = request.environment
+        if Policy.of_user(request.environment) != Policy.of_user(os.environ):
+            raise _Doubt
+        memory.who = identify("", "", request.environment)
+        group = main.group(main.COMMANDS[options.command][0])
+        if options.command == "hook":
+            code: int = group.perform(memory, options, request.given, request.environment)
+        else:
+            code = group.perform(memory, options)
+        return code
 
     def answer(request: Request) -> Reply | None:
         out, err = (_stream(encoding) for encoding in request.encodings)

@@ -57,7 +57,7 @@ class E5Embedder:
         return matrix
 
     def rest(self) -> None:
-        """Let go of what many long texts needed; model and tokenizer are loaded again when they are needed."""
+        """Let go of what many long texts needed; model and tokenizer are loaded again when needed."""
         self._encoder = self._tokenizer = None
 
     def _embed(self, texts: list[str], kind: Kind) -> Matrix:

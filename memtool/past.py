@@ -120,7 +120,9 @@ class Past:
         """Tell of each anchor who wrote its lines; None where that cannot be told."""
         blobs = derived.index.blobs([anchor.path for anchor in anchors])
         self._need_git()
-        return self._tell([Lines(one.path, blobs.get(one.path, ""), one.start, one.end) for one in anchors], "")
+        return self._tell(
+            [Lines(one.path, blobs.get(one.path, ""), one.start, one.end) for one in anchors], ""
+        )
 
     def _tell(self, lines: Sequence[Lines], commit: str) -> list[Provenance | None]:
         """Ask each repository about its own notes; the vault's own past holds no notes of others."""
@@ -198,11 +200,13 @@ class Past:
 
     def _readable(self, known: list[Version]) -> list[Version]:
         """Leave out the time before a note came from where who asks may not read."""
+        from memtool import timeline
+
         for number in range(len(known), 0, -1):
             try:
                 self.require_read(known[number - 1].path)
             except PolicyError:
-                return known[number:]
+                return timeline.later(known, number)
         return known
 
     def diff(self, path: str, revisions: str = "") -> Difference:

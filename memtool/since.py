@@ -52,7 +52,7 @@ def when(asof: AsOf, query: Query, *, now: Answer) -> Since:
     last = events[-1]
     hit = hit._replace(path=last.anchor.path, start=last.anchor.start, end=last.anchor.end)
     # What was changed since is another thing to say: the line that was meant stands no more.
-    stands = last.kind != "vanished" and last.text == (lines[line - 1],)
+    stands = tuple(timeline.end(known, at, (line, line))) == (lines[line - 1],)
     return Since(hit, events, stands, remarks)
 
 

@@ -147,3 +147,62 @@ def test_a_picture_in_one_long_line_is_no_secret() -> None:
     picture = base64.b64encode(random.Random(4).randbytes(3100)).decode()
 
     assert secrets.find(f"![plan](data:image/png;base64,{picture})") == []
+
+
+def long_text(shape: str, size: int) -> str:
+    """Give a text of *size* characters in which a careless pattern would try every start and every end."""
+    import random
+
+    chance = random.Random(7)
+    letters = {"base64": f"{BASE62}+/", "hex": "0123456789abcdef", "kana": "あいうえおパスワードは鍵です"}
+    if shape in letters:
+        return "".join(chance.choices(letters[shape], k=size))
+    piece, before, after = {
+        "nested quotes": ("\"'`「{[", "password: ", "!"),
+        "one key again and again": ('password: "', "", ""),
+        "ja": ("パスワードは現在", "", ""),
+        "dots": ("1.", "", "!"),
+        "paths": ("a/b.", "password:\n", "!"),
+        "schemes": ("a.b+c", "", "://"),
+        "a table's cell": ("1.", "| user | password |\n|---|---|\n| sam | ", "! |"),
+        "blanks above": (" ", "", "x\nabcabc1"),
+        "marks above": ("* ", "", "\nabcabc1"),
+        "many lines": ("password: hunter2x\n", "", ""),
+        "many keys": ("-----BEGIN PRIVATE" + " KEY-----\nabc: d\n", "", ""),
+    }[shape]
+    return before + (piece * (size // len(piece) + 1))[:size] + after
+
+
+LONG = [
+    *("base64", "hex", "kana", "nested quotes", "one key again and again", "ja", "dots", "paths", "schemes"),
+    *("a table's cell", "blanks above", "marks above", "many lines", "many keys"),
+]
+
+
+@pytest.mark.parametrize("shape", LONG)
+def test_what_a_text_costs_grows_with_its_length_and_no_faster(shape: str) -> None:
+    import time
+
+    def cost(size: int) -> float:
+        text, start = long_text(shape, size), time.process_time()
+        secrets.mask(text)
+        return time.process_time() - start
+
+    cost(2_000)  # loads what is needed
+    assert cost(120_000) < 6 * cost(40_000) + 1.0  # were it quadratic, nine times as much, and minutes
+
+
+@pytest.mark.parametrize("shape", ["base64", "kana", "nested quotes"])
+def test_a_megabyte_without_a_space_is_read_through(shape: str) -> None:
+    text = f"{long_text(shape, 1_000_000)}\nThe password is hunter2.\n"
+
+    assert secrets.mask(text).endswith("\nThe password is [masked: password].\n")
+
+
+def test_many_new_secrets_are_each_told_with_their_line() -> None:
+    text = "".join(f"password: hunter{number}x\n" for number in range(2_000))
+
+    found = secrets.new_in(text, "")
+
+    assert [one.line for one in found] == [*range(1, 2_001)]
+    assert found[secrets.Secret(3, "password")] == ["hunter2x"]

@@ -71,14 +71,15 @@ _ALL = re.compile(
 )
 _EACH = {kind: re.compile(f"{_EDGE}(?:{pattern})", re.ASCII) for kind, pattern in _FORMS.items()}
 _LINK = re.compile(
-    r"[a-z][a-z0-9+.-]*://[^\s/:@\"'`<>|]*:(?P<value>[^\s/@\"'`<>|]+(?:/[^\s/@\"'`<>|]+)?)@[\w\[.-]",
+    r"[a-z][a-z0-9+.-]{0,30}://[^\s/:@\"'`<>|]*:(?P<value>[^\s/@\"'`<>|]+(?:/[^\s/@\"'`<>|]+)?)@[\w\[.-]",
     re.I | re.ASCII,
 )
 _BEARER = re.compile(r"\b(?:bearer|token)\s+(?P<value>[\w.~+/=-]{16,})", re.I | re.ASCII)
 _BASIC = re.compile(r"\bbasic\s+(?P<value>[A-Za-z0-9+/]{8,}={0,2})(?![\w+/=-])", re.I | re.ASCII)
 _SOME = re.compile(r"[\w+/=.~:$-]{16}", re.ASCII)
-#: What detect-secrets may be asked about: a run long enough to be a key, with a digit in it.
-_RUN = re.compile(r"(?=[\w+/=.~:-]*[0-9])(?=[\w+/=.~:-]*[A-Za-z])[\w+/=.~:-]{20,}", re.ASCII)
+#: What detect-secrets may be asked about: a run long enough to be a key, with a digit and a letter in it.
+_RUN = re.compile(r"[\w+/=.~:-]{20,}", re.ASCII)
+_DIGIT, _LETTER = re.compile("[0-9]"), re.compile("[A-Za-z]")
 _HEX = re.compile(r"(?:[\w-]*[:=])?[0-9a-f-]+", re.I | re.ASCII)
 _PLUGINS = {
     "artifactory.ArtifactoryDetector": "service token",
@@ -119,7 +120,7 @@ def find(line: str) -> Iterator[Span]:
 
 def find_more(line: str) -> Iterator[Span]:
     """Ask detect-secrets about *line*, when it holds anything long enough."""
-    if not any(not _HEX.fullmatch(run) for run in _RUN.findall(line)):
+    if not any(map(_may_be_key, _RUN.findall(line))):
         return
     for kind, plugin in _plugins():
         for value in plugin.analyze_string(line):
@@ -131,6 +132,10 @@ def find_more(line: str) -> Iterator[Span]:
                 and not values.is_name(value)
             ):
                 yield Span(start, start + len(value), kind)
+
+
+def _may_be_key(run: str) -> bool:
+    return bool(_DIGIT.search(run) and _LETTER.search(run)) and not _HEX.fullmatch(run)
 
 
 def _spans(pattern: re.Pattern[str], line: str, kind: str, least: int = 0) -> Iterator[Span]:

@@ -32,10 +32,9 @@ _BEGIN = re.compile(
 )
 _END = re.compile(r"-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----|Private-MAC:")
 _BODY = re.compile(r"[\s>|*-]*(?:\\n)?[A-Za-z0-9+/=]{16,}")
-_LONGEST_KEY = 120  # lines
+_LONGEST_KEY, _LONGEST_HEADER = 120, 200  # lines; characters of a line that names what stands below it
 _PIECE, _OVERLAP = 800, 200  # characters of a long line that are read at once
 _BREAK = re.compile(r"[^A-Za-z0-9+/=_-]")
-_LINE_END = re.compile("\n")
 _SOME_RUN = re.compile(r"[\w+/=.~:$-]{16}", re.ASCII)
 _CONTEXT = 12  # lines around a change: a table's head, the key above a value
 _PUBLIC = re.compile(
@@ -45,7 +44,7 @@ _PUBLIC = re.compile(
 #: What looks random and is meant to be read: digests, pictures, addresses, public keys.
 _HARMLESS = re.compile(
     r"""data:[\w/+.;=-]*;base64,[A-Za-z0-9+/=]*|\b(?:sha(?:1|224|256|384|512)|md5|h1|blake[23]\w*)[-:=/ ][A-Za-z0-9+/=_-]{20,}
-    |(?:ssh-(?:rsa|ed25519|dss)|ecdsa-sha2-[\w-]+)\s+[A-Za-z0-9+/=]+|[a-z][a-z0-9+.-]*://[^\s?#"'`<>]+
+    |(?:ssh-(?:rsa|ed25519|dss)|ecdsa-sha2-[\w-]+)\s+[A-Za-z0-9+/=]+|[a-z][a-z0-9+.-]{0,30}://[^\s?#"'`<>]+
     |(?i:integrity|digest|checksum|fingerprint|commit|revision|etag|nonce|hash)["'\s:=`]+[A-Za-z0-9+/=_-]+""",
     re.VERBOSE | re.ASCII,
 )
@@ -101,11 +100,13 @@ def new_in(text: str, before: str) -> dict[Secret, list[str]]:
     known = {_value(old_lines, place) for place in _places("\n".join(old_lines))}
     places = [place._replace(line=place.line + start) for place in places]
     fresh = [place for place in places if _value(lines, place) not in known]
-    told = _told(fresh)
+    told, last = _told(fresh), dict[str, Secret]()
     found: dict[Secret, list[str]] = {}
     for place in fresh:
-        secret = max(one for one in told if one.line <= place.line + 1 and one.kind == place.span.kind)
-        found.setdefault(secret, []).append(_value(lines, place))
+        secret = Secret(place.line + 1, place.span.kind)
+        # A line within a private key counts for the line that key begins in.
+        last[secret.kind] = secret if secret in told else last[secret.kind]
+        found.setdefault(last[secret.kind], []).append(_value(lines, place))
     return found
 
 
@@ -147,7 +148,7 @@ def _places(text: str) -> list[_Place]:
 
 def _worth(text: str) -> tuple[set[int], set[int]]:
     """Give the lines with a run long enough to be a key, and those with a telling word, which counts below too."""
-    starts = [0, *(found.end() for found in _LINE_END.finditer(text))]
+    starts = [0, *(found.end() for found in re.finditer("\n", text))]
     runs = {bisect_right(starts, found.start()) - 1 for found in _SOME_RUN.finditer(text)}
     folded, hinted = text.translate(_SMALL), set[int]()
     for hint in naming.HINTS:
@@ -259,6 +260,8 @@ def _alone(line: str) -> list[Span]:
 
 def _below(above: str, line: str) -> list[Span]:
     """Give the value of a key that stands alone on the line above, or of `name:` and `value:`."""
+    if len(above) > _LONGEST_HEADER:
+        return []
     if named := _NAME.match(above):
         told = _VALUE.match(line)
         value = told["value"] if told else ""

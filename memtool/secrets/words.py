@@ -19,6 +19,7 @@ _ASSIGNED = re.compile(
     rf"{_CLOSE}(?:\s*\([^()]*\)|\s*（[^（）]*）|\s(?:of|for|on|at|in|to|from|rotated|changed|reset|today|updated)\s[^:：=.;!?|/(\[]{{1,50}}|[のは][^:：=。、]{{1,20}})?\s*(?:(?::=|=>|->|[=:：＝→|]|\*\*:|(?<=\s)[-–—](?=\s))\s*)+(?:now\s+)?\**\s*(?=\S)"
     rf"|(?<=[A-Za-z])>(?=[^<>\s])"
 )
+_JUDGED = 300  # characters of a value; a longer one is judged by its head
 _SPACED = re.compile(r"[ \t]+(?=\S)")
 _IS = re.compile(
     r"""(?:[\s*_]+(?:for|to|of|on|at|in|from)\s[^.:;!?=「」]{1,60}?)??[*_]*\s+
@@ -28,7 +29,7 @@ _IS = re.compile(
     re.VERBOSE | re.I,
 )
 _AS = re.compile(
-    r"""[`"'「]?(?P<value>[^\s`"'「」、。（）()]{5,})[`"'」]?
+    r"""(?<![^\s`"'「」、。（）()])(?P<value>[^\s`"'「」、。（）()]{5,})[`"'」]?
     (?:\s+(?:as|is|was|for)\s+(?:(?:the|your|our|my|a|its|their|his|her)\s+)?(?:[a-z]+\s+){0,3}?(?:password|passphrase|passwd|pin|passcode|token|secret|key)
     |\s*(?:という|が|を)\s*(?:[^\s、。「」]{0,8}の)?(?:パスワード|パス|暗証番号|合言葉|トークン|鍵))(?![a-z-])""",
     re.VERBOSE,
@@ -130,7 +131,7 @@ def find_near(line: str) -> Iterator[Span]:
 
 def is_likely(value: str, password: bool) -> bool:
     """Tell whether a value that is called a secret may be one; a *password* may be plainer than a key."""
-    value = value.strip(_QUOTES + "*,;")
+    value = value.strip(_QUOTES + "*,;")[:_JUDGED]
     if len(value) < 4 or values.is_placeholder(value):
         return False
     if not password:

@@ -74,6 +74,8 @@ def close(
     """Commit a change that was entered; the notes are written by now, so nothing here may fail it."""
     if account.by is None:
         return None
+    if name and (told := commit_queue.told(vault, name)):
+        return _report(told)  # whoever committed the one before took it along
     if problem := Git(vault.root).problem():
         return CommitReport(findings=(problem,))
     try:

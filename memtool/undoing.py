@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from memtool import door, names
+from memtool import door, history, names
 from memtool.commit_message import Edit
 from memtool.door import Step
-from memtool.errors import ConflictError, GitError, MemtoolError, PathError, UsageError
+from memtool.errors import ConflictError, GitError, PathError, UsageError
 from memtool.git import Git
 from memtool.vault import Vault
 
@@ -85,8 +85,9 @@ def steps(vault: Vault, undone: Sequence[Past]) -> list[Step]:
     git = Git(vault.root)
     was: dict[str, bytes | None] = {}
     now: dict[str, bytes | None] = {}
+    edits_of = _edits(git, undone)
     for past in undone:
-        for edit in _edits(git, past):
+        for edit in edits_of.get(past.revision, ()):
             if edit.path not in now:
                 now[edit.path] = was[edit.path] = _read(vault, edit.path)
             now[edit.path] = _back(edit, now[edit.path], past)
@@ -118,24 +119,42 @@ def _back(edit: Edit, now: bytes | None, past: Past) -> bytes | None:
     raise ConflictError(what, why="what others wrote since is never touched", fix=fix)
 
 
-def _edits(git: Git, past: Past) -> list[Edit]:
-    """Give what a commit did to notes: their bytes before and after."""
-    base = past.parent or git.run("hash-object", "-t", "tree", "--stdin", stdin=b"").decode().strip()
-    flags = ("-r", "-z", "--no-renames", "--relative", "--raw", "--no-abbrev")
-    parts = git.run("diff-tree", *flags, base, past.revision).split(b"\0")
-    edits = []
-    for about, raw in zip(parts[::2], parts[1::2], strict=False):
-        path = raw.decode("utf-8", "surrogateescape")
-        _, _, old, new, _ = about.decode().split(" ")
-        if names.is_path(path):
-            edits.append(Edit(path, _blob(git, old), _blob(git, new)))
-    return edits
+_FLAGS = ("-r", "-z", "--no-renames", "--relative", "--raw", "--no-abbrev")
 
 
-def _blob(git: Git, name: str) -> bytes | None:
-    if not name.strip("0"):
-        return None
-    try:
-        return git.run("cat-file", "blob", name)
-    except MemtoolError as error:
-        raise GitError("the old text is not here", why=error.why, fix="fetch the whole history") from error
+def _edits(git: Git, undone: Sequence[Past]) -> dict[str, list[Edit]]:
+    """Give what each commit did to notes, their bytes before and after; git is asked once for all."""
+    changed = {past.revision: _changed(git, past) for past in undone if not past.parent}
+    pairs = [f"{past.revision} {past.parent}\n" for past in undone if past.parent]
+    if pairs:
+        changed |= _rows(git.run("diff-tree", "--stdin", *_FLAGS, stdin="".join(pairs).encode()))
+    wanted = {name for rows in changed.values() for row in rows for name in row[1:] if name.strip("0")}
+    texts = dict(history.read(git, sorted(wanted)))
+    if wanted - texts.keys():
+        raise GitError("the old text is not here", why="this clone lacks it", fix="fetch the whole history")
+    return {
+        revision: [Edit(path, texts.get(old), texts.get(new)) for path, old, new in rows]
+        for revision, rows in changed.items()
+    }
+
+
+def _changed(git: Git, past: Past) -> list[tuple[str, str, str]]:
+    """Give what the first of all commits did."""
+    empty = git.run("hash-object", "-t", "tree", "--stdin", stdin=b"").decode().strip()
+    out = git.run("diff-tree", *_FLAGS, empty, past.revision)
+    return _rows(past.revision.encode() + b"\0" + out).get(past.revision, [])
+
+
+def _rows(out: bytes) -> dict[str, list[tuple[str, str, str]]]:
+    """Read a path and two blobs for every note that a commit changed."""
+    found: dict[str, list[tuple[str, str, str]]] = {}
+    revision, parts = "", iter(out.split(b"\0"))
+    for part in parts:
+        if part.startswith(b":"):
+            path = next(parts).decode("utf-8", "surrogateescape")
+            _, _, old, new, _ = part.decode().split(" ")
+            if names.is_path(path):
+                found.setdefault(revision, []).append((path, old, new))
+        elif part:
+            revision = part.decode()
+    return found

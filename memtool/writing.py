@@ -6,7 +6,7 @@ Each method says what is wanted of which note, and the door does it: signed, com
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -63,7 +63,7 @@ class Writing:
 
         def refresh(self) -> RefreshReport: ...
 
-        def _contradictions(self, steps: Sequence[Step]) -> Iterable[Finding]: ...
+        def _contradictions(self, steps: Sequence[Step]) -> Iterator[Finding]: ...
 
         def search(
             self, question: str, *, mode: Mode, min_score: float, limit: int, trace: bool

@@ -67,7 +67,7 @@ def log(
     """
     entry: Record = {
         "t": checked(name),
-        "w": round(time.time() if now is None else now, 3),
+        "w": round(time.time() if now is None else now, 6),
         "ok": bool(ok),
         "p": tool_calls.keep(params, mask),
         "ms": round(ms, 1) if ms is not None and math.isfinite(ms) and ms >= 0 else None,

@@ -178,9 +178,7 @@ def _about(memory: Any, session: str) -> list[Item]:
     if not session:
         return []
     with suppress(MemtoolError, ImportError):
-        from memtool.attending import direction
-
-        titles = list(dict.fromkeys(toward.title for toward in direction(memory, session, limit=3)))
+        titles = list(dict.fromkeys(toward.title for toward in memory.direction(session, limit=3)))
         if titles:
             return [Item("about", "what this session is about", "; ".join(titles), 9.0, source="")]
     return []

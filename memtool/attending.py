@@ -145,19 +145,18 @@ class Attending:
 
         return sessions.drop(self.vault, self.unit_name(unit))
 
+    def direction(self, unit: str, *, limit: int = 5) -> list[Toward]:
+        """Give the lines that the state of *unit* points at, one run a note, the nearest first."""
+        if not (self.vault.state / "sessions").is_dir():
+            return []
+        from memtool import sessions
+
+        return _direction(self, sessions.load(self.vault, self.unit_name(unit))[0], limit)
+
     def _unit(self, unit: str) -> Unit:
         from memtool import sessions
 
         return sessions.Unit(sessions.check_name(self.unit_name(unit)), sessions.DEFAULT)
-
-
-def direction(memory: Attending, unit: str, *, limit: int = 5) -> list[Toward]:
-    """Give the lines that the state of *unit* points at, one run a note, the nearest first."""
-    if not (memory.vault.state / "sessions").is_dir():
-        return []
-    from memtool import sessions
-
-    return _direction(memory, sessions.load(memory.vault, memory.unit_name(unit))[0], limit)
 
 
 def _direction(memory: Attending, kept: Unit | None, limit: int) -> list[Toward]:

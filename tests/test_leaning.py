@@ -12,7 +12,6 @@ from conftest import Ran, write_notes
 
 from memtool import leaning, projections, sessions, vagueness
 from memtool.anchor import Anchor
-from memtool.attending import direction
 from memtool.embedders.base import Matrix
 from memtool.embedders.fake import FakeEmbedder
 from memtool.errors import PathError, PolicyError, UsageError
@@ -202,7 +201,7 @@ def test_what_was_said_counts_like_what_was_opened(memory: Memory) -> None:
 
     view = memory.state("work")
     assert [event.kind for event in view.events] == ["asked", "said"]
-    assert direction(memory, "work")[0].anchor.path.startswith("quarry/")
+    assert memory.direction("work")[0].anchor.path.startswith("quarry/")
 
 
 def test_a_state_is_shown_in_readable_form(memory: Memory) -> None:

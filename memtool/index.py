@@ -164,10 +164,6 @@ class Index:
         row = self.db.execute("SELECT id FROM files WHERE path=?", (path,)).fetchone()
         return int(row[0]) if row else None
 
-    def has_links(self) -> bool:
-        """Tell whether any note links to another."""
-        return self.db.execute("SELECT 1 FROM said WHERE kind != 'text' LIMIT 1").fetchone() is not None
-
     def rows(self, numbers: Sequence[int]) -> dict[int, Row]:
         """Give chunks by row number."""
         select = (

@@ -179,7 +179,9 @@ class Change:
         return cursor.lastrowid
 
     def _add_relations(self, file: int, note: rows.NoteRows) -> None:
-        self.db.executemany("INSERT INTO said VALUES(?,?,?,?,?,?,?)", ((file, *one) for one in note.said))
+        if note.said:
+            said = ((file, number, *one) for number, one in enumerate(note.said))
+            self.db.executemany("INSERT INTO said VALUES(?,?,?,?,?,?,?,?)", said)
         self.db.executemany(
             "INSERT OR IGNORE INTO called VALUES(?,?,?,?)",
             ((key, rank, file, name) for key, rank, name in note.called),

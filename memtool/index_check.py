@@ -28,6 +28,7 @@ Contents = dict[str, tuple[tuple[str, ...], list[tuple[int, int, str, str]]]]
 def compare(live: Index, anew: Index, unread: frozenset[str]) -> Iterator[Finding]:
     """Name what differs from an index made anew; paths in *unread* could not be looked at."""
     old, new = contents(live), contents(anew)
+    old_links, new_links = links(live), links(anew)
     for path in sorted((old.keys() | new.keys()) - unread):
         if path not in new:
             yield Finding("index-extra", path, 0, "is in the index but not in the vault", _FIX)
@@ -37,6 +38,8 @@ def compare(live: Index, anew: Index, unread: frozenset[str]) -> Iterator[Findin
             pairs = zip(old[path][1], new[path][1], strict=False)
             line = next((a[0] for a, b in pairs if a != b), 0)
             yield Finding("index-differs", path, line, "its rows differ from those made anew", _FIX)
+        elif old_links.get(path) != new_links.get(path):
+            yield Finding("index-differs", path, 0, "its links or names differ from those made anew", _FIX)
     if old == new and vocabulary(live) != vocabulary(anew):
         yield Finding("index-differs", ".", 0, "its words differ from those of an index made anew", _FIX)
     for problem in problems(live):
@@ -55,6 +58,22 @@ def contents(index: Index) -> Contents:
     )
     for path, *chunk in chunks:
         found[path][1].append(tuple(chunk))
+    return found
+
+
+def links(index: Index) -> dict[str, list[tuple[str | int, ...]]]:
+    """Give what each note says of others and what it is called, in a comparable form."""
+    found: dict[str, list[tuple[str | int, ...]]] = {}
+    said = index.db.execute(
+        "SELECT f.path, s.line, s.relation, s.target || s.fragment FROM said s "
+        "JOIN files f ON f.id = s.file ORDER BY s.file, s.number"
+    )
+    called = index.db.execute(
+        "SELECT f.path, c.rank, c.key, c.name FROM called c JOIN files f ON f.id = c.file "
+        "ORDER BY c.file, c.rank, c.key, c.name"
+    )
+    for path, *row in [*said, *called]:
+        found.setdefault(path, []).append(tuple(row))
     return found
 
 

@@ -25,8 +25,8 @@ CREATE INDEX files_stat ON files(path, size, mtime, ctime, inode);
 CREATE TABLE marks(mark TEXT NOT NULL, file INTEGER NOT NULL, PRIMARY KEY(mark, file)) WITHOUT ROWID;
 CREATE INDEX marks_file ON marks(file);
 CREATE TABLE said(
-  file INTEGER NOT NULL, line INTEGER, kind TEXT, relation TEXT, target TEXT, key TEXT, fragment TEXT);
-CREATE INDEX said_file ON said(file);
+  file INTEGER NOT NULL, number INTEGER NOT NULL, line INTEGER, kind TEXT, relation TEXT, target TEXT,
+  key TEXT, fragment TEXT, PRIMARY KEY(file, number)) WITHOUT ROWID;
 CREATE INDEX said_key ON said(key);
 CREATE TABLE called(
   key TEXT NOT NULL, rank INTEGER NOT NULL, file INTEGER NOT NULL, name TEXT,

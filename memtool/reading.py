@@ -89,7 +89,9 @@ def _facts(parsed: note.Note, cut: cutting.Cut, title: str) -> dict[str, object]
         facts[key] = note.get_list(parsed, key)
     facts["pinned"] = note.get_text(parsed, "pinned").lower() in ("true", "yes", "on", "1")
     facts["verified"] = parsed.meta.get("verified") not in (None, "", "false", "no")
-    if note.get_text(parsed, "generated").lower() == "true":  # a model's answer; it names what it was made from
+    if (
+        note.get_text(parsed, "generated").lower() == "true"
+    ):  # a model's answer; it names what it was made from
         facts |= {"generated": True, "cites": note.get_list(parsed, "cites")}
     facts |= {key: note.get_text(parsed, key) for key in ("core", "importance") if key in parsed.meta}
     facts["encoding"] = parsed.encoding

@@ -232,8 +232,11 @@ def _sections(row: Row) -> dict[str, list[str]]:
     if len(lines) != row.end - row.start + 1 or not row.sections:
         return {row.headings: lines}
     found: dict[str, list[str]] = {}
+    begins, above = dict[int, str](json.loads(row.sections)), row.headings
+    above = next((path for first, path in reversed(begins.items()) if first < row.start), above)
     for number, line in enumerate(lines, row.start):
-        found.setdefault(row.headings_at(number), []).append(line)
+        above = begins.get(number, above)
+        found.setdefault(above, []).append(line)
     return found
 
 

@@ -46,4 +46,6 @@ class NoteRows(NamedTuple):
     standing: str = ""  # what it says of its own standing, as JSON
     said: tuple[tuple[int, str, str, str, str, str], ...] = ()  # its links and relations, as `relations.Said`
     called: tuple[tuple[str, int, str], ...] = ()  # what it is called: key, rank, name
-    marks: tuple[str, ...] = ()  # what it is looked up by: notes it took the place of, and that it may need review
+    marks: tuple[
+        str, ...
+    ] = ()  # what it is looked up by: notes it took the place of, and that it may need review

@@ -10,13 +10,12 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Ran, age, write_notes
+from conftest import Ran, age, until, write_notes
 
 import memtool
 from memtool import client, hook_client, resident
@@ -568,10 +567,7 @@ class Served:
             self.error = error
 
     def until(self, there: Callable[[], object]) -> None:
-        deadline = time.monotonic() + 25
-        while not there():
-            assert time.monotonic() < deadline, self.said
-            time.sleep(0.02)
+        until(there, self.said)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from memtool.errors import PolicyError, UsageError
+from memtool.errors import Finding, PolicyError, UsageError
 
 if TYPE_CHECKING:
     from memtool.accounts import Account
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from memtool.identity import Signature
     from memtool.reviews import Change
     from memtool.vault import Vault
+
+
+#: Changes that `check` looks into; a review looks into all.
+_CHECKED = 500
 
 
 class Queue(NamedTuple):
@@ -61,6 +65,22 @@ class Desk:
         if may := self.reader:
             found = [one for one in found if all(may(note.path) for note in one.notes)]
         return Queue(found, tip)
+
+    def review_findings(self) -> list[Finding]:
+        """Name what agents wrote without what its type asks for, such as a reason, until it is reviewed."""
+        from memtool import carrying, fates
+        from memtool.identity import Signature
+
+        found: dict[tuple[str, str], Finding] = {}
+        some = self.to_review().changes[-_CHECKED:]
+        for change, edits in zip(some, fates.edits(self.vault, some).values(), strict=True):
+            by = Signature(change.writer, change.session, change.reason)
+            there = [edit for edit in edits if (self.vault.root / edit.path).is_file()]
+            written = [(edit.path, edit.after) for edit in there if edit.after is not None]
+            fix = f"`memtool review` it: {change.id} by {change.writer}"
+            for one in carrying.findings(written, by):
+                found[one.path, one.code] = one._replace(fix=fix)
+        return list(found.values())
 
     def keep_change(self, change: Change) -> None:
         """Say that a change is good as it is."""

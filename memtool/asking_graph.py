@@ -50,9 +50,7 @@ def answer(graph: Graph, question: str, options: Options = FREE) -> GraphAnswer:
     told = [remark] if remark else []
     if reached.cut or len(reached.paths) > options.limit:
         told.append(f"the first {options.limit} of {'at least ' if reached.cut else ''}{len(reached.paths)}")
-    return GraphAnswer(
-        question, tuple([*others, *starts]), tuple(reached.paths[: options.limit]), "; ".join(told)
-    )
+    return GraphAnswer(question, (*others, *starts), tuple(reached.paths[: options.limit]), "; ".join(told))
 
 
 def _reach(

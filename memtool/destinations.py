@@ -19,9 +19,9 @@ State = Literal["note", "text", "file", "missing", "outside"]
 
 #: Suffixes of what is embedded or linked and is no note.
 ATTACHMENTS = frozenset(
-    "png jpg jpeg gif svg webp bmp avif heic tiff ico pdf mp3 wav m4a ogg flac 3gp opus mp4 webm ogv mov mkv avi "
-    "canvas base csv tsv txt html htm css js py sh json yaml yml toml xml zip gz tar docx doc xlsx xls pptx ppt "
-    "odt ods epub excalidraw log sql ipynb".split()
+    "png jpg jpeg gif svg webp bmp avif heic tiff ico pdf mp3 wav m4a ogg flac 3gp opus mp4 webm ogv mov mkv "
+    "avi canvas base csv tsv txt html htm css js py sh json yaml yml toml xml zip gz tar docx doc xlsx xls "
+    "pptx ppt odt ods epub excalidraw log sql ipynb".split()
 )
 
 

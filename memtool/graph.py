@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from memtool.index import Index
 
 _MANY = 500  # host parameters in one statement
-_SAID = "SELECT s.file, f.path, f.title, s.line, s.kind, s.relation, s.target, s.key, s.fragment FROM said s JOIN files f ON f.id = s.file"
+_SAID = (
+    "SELECT s.file, f.path, f.title, s.line, s.kind, s.relation, s.target, s.key, s.fragment "
+    "FROM said s JOIN files f ON f.id = s.file"
+)
 
 
 class Thing(NamedTuple):

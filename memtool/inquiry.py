@@ -24,10 +24,11 @@ _WORDS, _LETTERS = 8, 24
 
 _WORD = re.compile(r"[\w'’&.+#/-]*\w|[\w]")
 _STOP = frozenset(
-    "a an the who whom whose what which when where why how is are was were be did do does has have had and or "
-    "of in on at to for with by from about it its he she they them we i you this that these those all any "
-    "someone anyone people person thing things other note notes me my our project team "
-    "誰 何 だれ なに どれ どこ いつ なぜ 人 者 方 物 事 の は が を に と で も へ こと もの ひと たち どの 一緒".split()
+    "a an the who whom whose what which when where why how is are was were be did do does has have had "
+    "and or of in on at to for with by from about it its he she they them we i you this that these those "
+    "all any someone anyone people person thing things other note notes me my our project team "
+    "誰 何 だれ なに どれ どこ いつ なぜ 人 者 方 物 事 の は が を に と で も へ "
+    "こと もの ひと たち どの 一緒".split()
 )
 _PARTICLE = re.compile(r"(?:さん|氏|様|ちゃん|くん|君)?[」』\"”]?(?P<particle>[がはもをにとでへの])")
 

@@ -10,11 +10,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from memtool import links, names
-from memtool.note import Note
-from memtool.yaml_block import Value
+
+if TYPE_CHECKING:
+    from memtool.note import Note
+    from memtool.yaml_block import Value
 
 #: The relation of a link that names none.
 LINKS_TO = "links_to"

@@ -21,8 +21,8 @@ from memtool import fields, note, relations
 from memtool.memory import Memory
 
 RELATIONS = ("works_with", "part_of", "caused_by", "depends_on", "owner")
-WORDS = "key staging worker rotate deploy queue restart vault note plan cost budget garden heap water seed".split()
-RUNS = 5
+WORDS = "key staging worker rotate deploy queue restart vault note plan cost budget garden".split()
+RUNS = 3
 
 
 def make(folder: Path, notes: int, links: int) -> None:

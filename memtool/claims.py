@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
@@ -19,6 +20,7 @@ from memtool.values import Value, values
 #: What is longer says too much to be one claim.
 _LONGEST = 400
 _MOST = 2_000  # claims of one note
+_MANY = 3  # times that a key stands in one note, for it to be a list
 
 #: Front matter that is about the note and not about the world.
 OWN_KEYS = frozenset(
@@ -26,7 +28,8 @@ OWN_KEYS = frozenset(
     valid_from valid_to supersedes superseded_by contradicts not_in_conflict verified review_by watches pinned
     importance frozen scope cites generated id uid slug lang language source sources url link links author
     authors writer session reason cssclass cssclasses publish permalink layout draft parent related relates_to
-    part_of caused_by weight order nav_order sidebar_position sidebar_label summary image cover digest""".split()
+    part_of caused_by weight order nav_order sidebar_position sidebar_label summary image cover
+    digest""".split()
 )
 
 
@@ -35,7 +38,8 @@ _DONE_ONCE = re.compile(r"\b[a-z]{2,}ed\b")
 _HELPED = re.compile(r"(?i)\b(?:is|are|be|been|being|has|have|gets?|must|can|may|will)\b")
 _OF = re.compile(r"(?i)\b(?:of|for)\b|['’]s\b|[^\W\d_]の[^\W\d_]")
 _VAGUE = re.compile(
-    r"(?:This|That|These|Those|It|They|He|She|Its|Their|His|Her|Both|Others?)\b|[こそあ](?:の|れ|こ|ちら)|同(?:じ|氏|社|年|国|地)|彼|両"
+    r"(?:This|That|These|Those|It|They|He|She|Its|Their|His|Her|Both|Others?)\b|[こそあ](?:の|れ|こ|ちら)"
+    r"|同(?:じ|氏|社|年|国|地)|彼|両"
 )
 
 
@@ -74,9 +78,12 @@ _FRONT = re.compile(r"^([A-Za-z_À-￿][\w -]{0,40}):[ \t]+(\S.*)$")
 @cache
 def _past() -> re.Pattern[str]:
     return re.compile(
-        r"(?i)\b(?:formerly|previously|used to|originally|initially|no longer|until|till|back then|at first|in the past"
-        r"|before (?:that|then|the (?:move|switch|change|migration))|the old|was once|had been|deprecated|obsolete|historical(?:ly)?|back in|in those days|earlier (?:it|we|this))\b"
-        r"|以前|かつて|従来|当初|元々|もともと|昔|旧(?!約|姓)|当時|までは|だった頃|廃止|前任|改定前|変更前|移行前|まで使|まで運用"
+        r"(?i)\b(?:formerly|previously|used to|originally|initially|no longer|until|till|back then"
+        r"|at first|in the past"
+        r"|before (?:that|then|the (?:move|switch|change|migration))|the old|was once|had been|deprecated"
+        r"|obsolete|historical(?:ly)?|back in|in those days|earlier (?:it|we|this))\b"
+        r"|以前|かつて|従来|当初|元々|もともと|昔|旧(?!約|姓)|当時|までは|だった頃|廃止|前任|改定前"
+        r"|変更前|移行前|まで使|まで運用"
     )
 
 
@@ -84,29 +91,38 @@ def _past() -> re.Pattern[str]:
 def _open() -> re.Pattern[str]:
     """What is not (yet) so."""
     return re.compile(
-        r"(?i)\b(?:last|this|next|past) (?:week|month|year|quarter|time|sprint|spring|summer|autumn|winter|morning|afternoon)\b|\b(?:yesterday|tomorrow|today|tonight|so far)\b|[先今来昨翌前](?:月|週|年|日|期|回|朝|晩|夜|季)(?!度)|本日|ただいま|\b(?:might|maybe|perhaps|could|proposal|propose[ds]?|proposed|considering|consider|if|would|should we|plan(?:s|ned|ning)? to|hope|idea|suggest(?:ed|s)?|draft"
-        r"|for example|e\.g|unless|asked (?:whether|if)|whether|will)\b|[?？]\s*$|かもしれ|検討|提案|予定|案(?:で|は|と|も|$)|だろうか|ですか|ますか|たとえば|例えば|もし|場合|仮に|の予定"
+        r"(?i)\b(?:last|this|next|past) (?:week|month|year|quarter|time|sprint|spring|summer|autumn"
+        r"|winter|morning|afternoon)\b|\b(?:yesterday|tomorrow|today|tonight|so far)\b"
+        r"|[先今来昨翌前](?:月|週|年|日|期|回|朝|晩|夜|季)(?!度)|本日|ただいま|\b(?:might|maybe|perhaps"
+        r"|could|proposal|propose[ds]?|proposed|considering|consider|if|would|should we|plan(?:s|ned"
+        r"|ning)? to|hope|idea|suggest(?:ed|s)?|draft"
+        r"|for example|e\.g|unless|asked (?:whether|if)|whether|will)\b|[?？]\s*$|かもしれ|検討|提案|予定"
+        r"|案(?:で|は|と|も|$)|だろうか|ですか|ますか|たとえば|例えば|もし|場合|仮に|の予定"
     )
 
 
 _CHANGED = re.compile(
-    r"(?i)\b(?:changed|moved|raised|lowered|increased|reduced|cut|switched|went|upgraded|extended|shortened|bumped|migrated)\b[^.]*?\bfrom\b(?P<old>.*?)\b(?:to|into)\b"
-    r"|(?P<old2>[^、。は]*?)から(?P<new>[^、。]*?)(?:に|へ)(?=変更|引き上げ|引き下げ|移行|切り替え|延長|短縮|更新|増|減)"
+    r"(?i)\b(?:changed|moved|raised|lowered|increased|reduced|cut|switched|went|upgraded|extended"
+    r"|shortened|bumped|migrated)\b[^.]*?\bfrom\b(?P<old>.*?)\b(?:to|into)\b"
+    r"|(?P<old2>[^、。は]*?)から(?P<new>[^、。]*?)(?:に|へ)(?=変更|引き上げ|引き下げ|移行|切り替え|延長"
+    r"|短縮|更新|増|減)"
 )
 
 
 def read(text: str, title: str = "") -> list[Claim]:
     """Find the claims of a note's text, front matter included, in the order of its lines.
 
-    >>> [(claim.line, sorted(claim.words)) for claim in read("# Cache\\n\\nThe cache keeps 30 items.\\n", "Cache")]
-    [(3, ['cach', 'keep'])]
+    >>> [sorted(claim.words) for claim in read("# Cache\\n\\nThe cache keeps 30 items.\\n", "Cache")]
+    [['cach', 'keep']]
     """
     found: list[Claim] = []
     for claim in _read(unicodedata.normalize("NFKC", text).split("\n"), title):
         found.append(claim)
         if len(found) >= _MOST:
             break
-    return found
+    # A key that a note gives again and again has many values, and none of them is its only one.
+    keys = Counter(claim.key for claim in found if claim.kind == "key")
+    return [claim for claim in found if claim.kind != "key" or keys[claim.key] < _MANY]
 
 
 def _read(lines: Sequence[str], title: str) -> Iterator[Claim]:
@@ -156,7 +172,8 @@ def _closed(heading: str) -> bool:
     """Tell a heading under which the past stands."""
     return bool(heading) and bool(
         re.search(
-            r"(?i)\b(?:history|changelog|archive|deprecated|obsolete|old|former|past|log)\b|履歴|旧|廃止|過去",
+            r"(?i)\b(?:history|changelog|archive|deprecated|obsolete|old|former|past|log)\b|履歴|旧|廃止"
+            r"|過去",
             heading,
         )
     )

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from memtool.refresh import RefreshReport
     from memtool.vault import Vault
 
-#: What a person may say of two lines: the first took the place of the other; both stand against each other; neither.
+#: What a person may say of two lines: the first took the other's place; they do contradict; they do not.
 Judgement = Literal["supersedes", "contradicts", "same"]
 _SHORT = 12
 
@@ -101,12 +101,13 @@ class Conflicting:
         anchor = Anchor.parse(target) if isinstance(target, str) and target else target or None
         found = self.derived.mended(lambda: self._found(anchor, since))
         silent = confronting.standing_of(self.derived, now or datetime.now(UTC).date())
+        judged = confronting.Judged(self.derived).of
         known = [
             (pair, said)
             for pair in found
             if not {pair.one.path, pair.other.path} & silent
             and all(map(self.may_read, (pair.one.path, pair.other.path)))
-            if (said := confronting.verdict(self.derived, pair)) != "same"
+            if (said := judged(pair)) != "same"
         ]
         told = sorted(self._told(known), key=lambda one: (one.one.when, one.likeness), reverse=True)
         return list(self._judged(told, chat)) if judge else told
@@ -123,7 +124,7 @@ class Conflicting:
         """Write into the note of *one* what a person says of two lines that seem to contradict each other.
 
         ``supersedes``: the other note is replaced by this one; ``contradicts``: a link, the conflict stands;
-        ``same``: it is none, and is told again only when one of the two lines is edited. Gives the key's lines.
+        ``same``: it is none, until one of the two lines is edited. Gives the key's lines.
         """
         from memtool import note
 
@@ -257,14 +258,16 @@ class Conflicting:
 
         found = confronting.of_change(self.derived, path, before, after)
         silent = confronting.standing_of(self.derived, datetime.now(UTC).date()) if found else frozenset()
+        judged = confronting.Judged(self.derived).of
         for pair in found:
             other = pair.other
             if other.path in silent or path in silent or not self.may_read(other.path):
                 continue
-            if confronting.verdict(self.derived, pair) == "same":
+            if judged(pair) == "same":
                 continue
             words = f"{pair.one.word or '-'} | {other.word or '-'}"
-            what = f"this contradicts {other.path}:{other.line}-{other.line} ({pair.kind}: {words}): {other.text[:160]}"
+            place = f"{other.path}:{other.line}-{other.line}"
+            what = f"this contradicts {place} ({pair.kind}: {words}): {other.text[:160]}"
             fix = "correct the one that is wrong, or say which holds: see `memtool conflicts`"
             yield Finding("contradicts", path, pair.one.line, what, fix)
 

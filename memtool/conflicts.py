@@ -15,9 +15,9 @@ from memtool.claims import Claim
 from memtool.differing import Difference, compare
 
 #: Claims with a word in common that are looked at by it, and claims that one claim is compared with.
-_COMMON, _MOST = 200, 40
+_COMMON, _MOST = 80, 40
 #: Of its words, those that are looked at by themselves, and two by two.
-_RAREST, _PAIRED = 16, 8
+_RAREST, _PAIRED = 12, 7
 
 #: Cosine from which on two sentences, without their values, say the same in other words.
 SAME = 0.85
@@ -48,11 +48,14 @@ def find(
 ) -> Iterator[Pair]:
     """Find the pairs among *places*, of which *of* must choose at least one; in the order of the places."""
     weighted = _Words(places)
+    touched = any(of(place) and not is_strong(place.claim) for place in places)
     for number, place in enumerate(places):
-        if not of(place):
+        if not is_strong(place.claim) or not (of(place) or touched):
             continue
         for other in weighted.near(number):
-            if other == number or (other < number and of(places[other])):
+            if other < number and is_strong(places[other].claim) and (touched or of(places[other])):
+                continue
+            if not (of(place) or of(places[other])):
                 continue
             pair = (place, places[other])
             if not may_meet(*pair):
@@ -60,6 +63,12 @@ def find(
             same = place.path == places[other].path
             if difference := compare(place.claim, places[other].claim, same_note=same):
                 yield Pair(*pair, difference)
+
+
+def is_strong(claim: Claim) -> bool:
+    """Tell a claim that may differ by itself from one that only a denial can differ from."""
+    said = claim.signs.denies or bool(claim.signs.sides) or bool(claim.values)
+    return said or (bool(claim.told) and (claim.kind != "text" or claim.of or bool(claim.told & claim.names)))
 
 
 class _Words:

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import json
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
+from itertools import islice
 from typing import Any, NamedTuple
 
 from memtool import claims, conflicts, generated, lexical, note, standing, stated, succession
@@ -24,10 +26,16 @@ from memtool.judging import pair_digest, put
 
 #: Part of what kept findings are named by: raise it when claims are read or compared otherwise.
 VERSION = 1
-#: Of more changed notes than these, all notes are compared at once.
-MANY = 200
+#: Of more changed notes than these, they are compared among themselves, and only so many of their lines.
+MANY, LINES = 200, 20_000
+#: Notes that are read at most to be compared with some.
+NOTES = 60
+#: Lines of a note that others are looked up for.
+MOST_ASKED = 300
 #: Chunks looked at for one line, words of it they are looked up by, and lines of one change.
 _NEAR, _ASKED, _LINES = 12, 8, 60
+#: Notes that a change is compared with.
+_CLOSE = 20
 
 Alike = Callable[[Sequence[tuple[str, str]]], Sequence[float]]
 
@@ -76,11 +84,12 @@ def of_notes(derived: Derived, paths: Collection[str], alike: Alike | None) -> l
     index = derived.index
     every = {file.path: file for file in index.files().values() if may_speak(file)}
     mine = [path for path in every if path in paths]
+    if len(mine) > MANY:
+        return pairs_among(_newest(derived, [every[path] for path in mine]), set(mine), alike)
     own = {path: _read(derived, path, every[path].title) for path in mine}
-    asked = [claim for some in own.values() for claim in some]
-    near = set(every) if len(mine) > MANY else near_paths(index, asked)
+    near = near_paths(index, (claim for some in own.values() for claim in some))
     others = {
-        path: _read(derived, path, every[path].title) for path in every if path in near and path not in own
+        path: _read(derived, path, every[path].title) for path in near if path in every and path not in own
     }
     return pairs_among({**own, **others}, set(own), alike)
 
@@ -94,13 +103,29 @@ def pairs_among(
     return [told(pair) for pair in conflicts.settle(pairs, alike)]
 
 
-def near_paths(index: Index, asked: Iterable[Claim]) -> set[str]:
-    """Find the notes that have the rarest words of some claims in common with them."""
-    rows: set[int] = set()
-    for claim in asked:
+def _newest(derived: Derived, notes: Sequence[FileRow]) -> dict[str, list[Claim]]:
+    """Read the newest notes first, until there are lines enough."""
+    read: dict[str, list[Claim]] = {}
+    count = 0
+    for file in sorted(notes, key=lambda file: (file.day, file.path), reverse=True):
+        if count > LINES:
+            told = f"{len(notes) - len(read)} older notes were not compared"
+            derived.remark(f"only the newest notes were compared with each other, {told}: name one to do so")
+            break
+        read[file.path] = _read(derived, file.path, file.title)
+        count += len(read[file.path])
+    return read
+
+
+def near_paths(index: Index, asked: Iterable[Claim]) -> list[str]:
+    """Find the notes that have the rarest words of some claims in common with them, the likeliest first."""
+    rows: Counter[int] = Counter()
+    for claim in islice(filter(conflicts.is_strong, asked), MOST_ASKED):
         if expression := _expression(index, claim):
             rows.update(row for row, _ in index.words(expression, limit=_NEAR))
-    return {row.path for row in index.rows(sorted(rows)).values()}
+    known = index.rows([row for row, _ in rows.most_common(4 * NOTES)])
+    paths = dict.fromkeys(known[row].path for row, _ in rows.most_common(4 * NOTES) if row in known)
+    return list(paths)[:NOTES]
 
 
 def _expression(index: Index, claim: Claim) -> str:
@@ -150,12 +175,13 @@ def of_change(derived: Derived, path: str, before: bytes, after: bytes) -> list[
     new = [claim for claim in read if lines[claim.line - 1] not in old][:_LINES]
     if not new or path.startswith("archive/"):
         return []
-    every = {file.path: file for file in index.files().values() if may_speak(file)}
-    near = near_paths(index, new) & every.keys() - {path}
+    near = [other for other in near_paths(index, new)[:_CLOSE] if other != path]
+    ids = [known for other in near if (known := index.file_id(other)) is not None]
+    every = {file.path: file for file in index.files(ids).values() if may_speak(file)}
     fresh = {id(claim) for claim in new}
     places = [Place(path, claim) for claim in read]
     places += [
-        Place(other, claim) for other in sorted(near) for claim in _read(derived, other, every[other].title)
+        Place(other, claim) for other in sorted(every) for claim in _read(derived, other, every[other].title)
     ]
     pairs = conflicts.find(places, of=lambda place: id(place.claim) in fresh)
     found = [told(pair) for pair in conflicts.settle(pairs, None)]
@@ -185,31 +211,44 @@ def standing_of(derived: Derived, today: date) -> frozenset[str]:
     return frozenset(rows[file].path for file in old | out)
 
 
-def judged(derived: Derived, path: str) -> list[tuple[str, str, str]]:
-    """Give what a note says of others by a person's judgement: key, the other's name, digest of the pair."""
-    with suppress(MemtoolError, OSError):
-        data = derived.vault.read(path)
-        if b"not_in_conflict" in data or b"contradicts" in data:
-            meta = note.parse(data).meta
-            return [
-                (key, name.partition("@")[0], name.partition("@")[2])
-                for key in ("not_in_conflict", "contradicts")
-                for name in standing.names(meta.get(key))
-            ]
-    return []
+class Judged:
+    """What notes say of each other by a person's judgement; every note is looked at once."""
+
+    def __init__(self, derived: Derived) -> None:
+        self.derived = derived
+        self.known: dict[str, list[tuple[str, str, str]]] = {}
+
+    def of(self, found: Found) -> str:
+        """Give what was said of a pair: "same" for no conflict, "contradicts", or "" for nothing yet."""
+        for mine, theirs in ((found.one.path, found.other.path), (found.other.path, found.one.path)):
+            for key, name, digest in self._said(mine):
+                if name.removeprefix("/") not in (theirs, theirs.removesuffix(".md")):
+                    continue
+                if key == "contradicts":
+                    return "contradicts"
+                if digest and found.digest.startswith(digest):
+                    return "same"
+        return ""
+
+    def _said(self, path: str) -> list[tuple[str, str, str]]:
+        """Give the key, the other's name and the digest of the pair, of each thing that a note says."""
+        if path not in self.known:
+            self.known[path] = []
+            with suppress(MemtoolError, OSError):
+                data = self.derived.vault.read(path)
+                if b"not_in_conflict" in data or b"contradicts" in data:
+                    meta = note.parse(data).meta
+                    self.known[path] = [
+                        (key, *_pinned(name))
+                        for key in ("not_in_conflict", "contradicts")
+                        for name in standing.names(meta.get(key))
+                    ]
+        return self.known[path]
 
 
-def verdict(derived: Derived, found: Found) -> str:
-    """Give what a person said of a pair: "same" for no conflict, "contradicts", or "" for nothing yet."""
-    for mine, theirs in ((found.one.path, found.other.path), (found.other.path, found.one.path)):
-        for key, name, digest in judged(derived, mine):
-            if name.removeprefix("/") != theirs and name != theirs.removesuffix(".md"):
-                continue
-            if key == "contradicts":
-                return "contradicts"
-            if digest and found.digest.startswith(digest):
-                return "same"
-    return ""
+def _pinned(name: str) -> tuple[str, str]:
+    path, _, digest = name.partition("@")
+    return path, digest
 
 
 # -- what is kept ----------------------------------------------------------------------------

@@ -26,7 +26,7 @@ _NAME, _SOFT = 1.5, 0.4
 
 
 class Difference(NamedTuple):
-    """What differs: ``kind`` and the words of each side. ``sure`` False: only if they mean the same otherwise."""
+    """What differs, and the words of each side. ``sure`` False: only if they mean the same otherwise."""
 
     kind: str
     one: str

@@ -1,4 +1,7 @@
-"""Two claims -> what differs in them: values of one unit, signs, names. Whether they speak of one thing is not asked. Pure."""
+"""Two claims -> what differs in them: values of one unit, signs, names.
+
+Whether they speak of one thing is not asked here. Pure.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sentence -> its signs: whether it denies, and on which side of an opposition it stands; words that mean the same.
+"""A sentence -> its signs: whether it denies, on which side of an opposition it stands, of which scope it is.
 
 English and Japanese, by lists of words. Two sentences of one thing with opposite signs cannot both be true.
 """
@@ -15,7 +15,10 @@ from memtool.oppositions import COMMON, LIGHT, OPPOSITES, SAME, SCOPES, VERBS
 
 
 class Signs(NamedTuple):
-    """``denies``: the sentence denies what it says. ``sides``: opposition -> side, 1 or -1. ``scopes``: of what it speaks."""
+    """``denies``: the sentence denies what it says. ``sides``: opposition -> side, 1 or -1.
+
+    ``scopes``: of which environment, bound or kind it speaks.
+    """
 
     denies: bool
     sides: Mapping[str, int]
@@ -115,19 +118,26 @@ def light() -> frozenset[str]:
 
 
 _MUST = re.compile(
-    r"な(?:けれ|きゃ|く)(?:ば|ては|ちゃ)?(?:なら|いけ)(?:ない|ません)|ないと(?:いけない|いけません|だめ)|ねばならない|ざるを得ない"
+    r"な(?:けれ|きゃ|く)(?:ば|ては|ちゃ)?(?:なら|いけ)(?:ない|ません)|ないと(?:いけない|いけません|だめ)"
+    r"|ねばならない|ざるを得ない"
 )
 _NO_DENIAL = re.compile(
-    r"(?i)\bnot only\b|\bnot just\b|\bno\.\s*\d|\b(?:do not|don't) forget\b|\bnot necessarily\b|\bno doubt\b|\bwithout (?:problem|issue|fail)\w*|だけで(?:は)?なく|のみならず|かもしれない|しかない|問題(?:は)?ない|なくなる|少ない|危ない|ではなく"
+    r"(?i)\bnot only\b|\bnot just\b|\bno\.\s*\d|\b(?:do not|don't) forget\b|\bnot necessarily\b"
+    r"|\bno doubt\b|\bwithout (?:problem|issue|fail)\w*|だけで(?:は)?なく|のみならず|かもしれない"
+    r"|しかない|問題(?:は)?ない|なくなる|少ない|危ない|ではなく"
 )
 _DENIAL = re.compile(
-    r"(?i)\b(?:not|never|cannot|without|none|neither|nobody)\b|n't\b|\bno\b(?! later| more than| less than| longer)"
-    r"|ない(?=[。、でとがのたよ]|$|\s|もの|こと|よう|方針|設定|ため|場合|です|だ|\)|ル)|ません|なかった|(?<=[さわかがたばまらえけれせて])ず(?=に|、|。|$)|未(?=実施|設定|使用)"
+    r"(?i)\b(?:not|never|cannot|without|none|neither|nobody)\b|n't\b|\bno\b(?! later| more than"
+    r"| less than| longer)"
+    r"|ない(?=[。、でとがのたよ]|$|\s|もの|こと|よう|方針|設定|ため|場合|です|だ|\)|ル)|ません|なかった"
+    r"|(?<=[さわかがたばまらえけれせて])ず(?=に|、|。|$)|未(?=実施|設定|使用)"
 )
 _PLAIN = re.compile(r"[A-Za-z]+(?:-[A-Za-z]+)*")
 _WIDE = re.compile(r"[ァ-ヺー]+|[一-龯々]+[ぁ-ゖ]?")
 _BY_EYE = re.compile(
-    r"不可能|不可(?!欠)|(?<![許認不])可(?=。|$|、|\s|と|です|だ)|(?<=は)要(?=。|$|、)|込み|(?<![決経返共救])済み?(?=[。、\s)」のだ]|で|$)|除(?:く|き|外)|含(?:む|み|まれ)|認め|禁じ|始ま|終わ|上が|下が|増え|減"
+    r"不可能|不可(?!欠)|(?<![許認不])可(?=。|$|、|\s|と|です|だ)|(?<=は)要(?=。|$|、)|込み"
+    r"|(?<![決経返共救])済み?(?=[。、\s)」のだ]|で|$)|除(?:く|き|外)|含(?:む|み|まれ)|認め|禁じ|始ま|終わ"
+    r"|上が|下が|増え|減"
 )
 
 

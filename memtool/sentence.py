@@ -10,10 +10,15 @@ import re
 from functools import cache
 
 _ROLE = (
-    r"(?:owns|leads|maintains|manages|runs|handles|chairs|heads|coaches|supervises|coordinates|directs|approves|reviews|hosts|teaches|drives"
-    r"|(?:is|was)\s+(?:now\s+)?(?:responsible\s+for|in\s+charge\s+of|the\s+\w+(?:\s+\w+)?\s+(?:of|for)|accountable\s+for|on\s+call\s+for)|takes\s+care\s+of|looks\s+after|is\s+looking\s+after)"
+    r"(?:owns|leads|maintains|manages|runs|handles|chairs|heads|coaches|supervises|coordinates|directs"
+    r"|approves|reviews|hosts|teaches|drives"
+    r"|(?:is|was)\s+(?:now\s+)?(?:responsible\s+for|in\s+charge\s+of|the\s+\w+(?:\s+\w+)?\s+(?:of|for)"
+    r"|accountable\s+for|on\s+call\s+for)|takes\s+care\s+of|looks\s+after|is\s+looking\s+after)"
 )
-_NAME = r"(?:[A-ZÀ-Þ][\w.'’À-ɏ-]*(?:\s+(?:[A-ZÀ-Þ][\w.'’À-ɏ-]*|van|de|da|von|bin|al))*(?:\s+and\s+[A-ZÀ-Þ][\w-]*)?)"
+_NAME = (
+    r"(?:[A-ZÀ-Þ][\w.'’À-ɏ-]*"
+    r"(?:\s+(?:[A-ZÀ-Þ][\w.'’À-ɏ-]*|van|de|da|von|bin|al))*(?:\s+and\s+[A-ZÀ-Þ][\w-]*)?)"
+)
 
 
 @cache
@@ -47,15 +52,18 @@ def _on() -> re.Pattern[str]:
 @cache
 def _is() -> re.Pattern[str]:
     return re.compile(
-        r"\b(?:is|are|was|were|equals|becomes|remains|stays|must be|has to be|can be|gets|get|has|have|must|can|cannot|may|needs|takes|costs|does|do|don't|doesn't|isn't|aren't|can't)\b"
+        r"\b(?:is|are|was|were|equals|becomes|remains|stays|must be|has to be|can be|gets|get|has|have"
+        r"|must|can|cannot|may|needs|takes|costs|does|do|don't|doesn't|isn't|aren't|can't)\b"
     )
 
 
 _WA = re.compile(
-    r"(?<=[^\W\d_A-Za-z])(?:とは|には|では|へは|は)(?![、,]?\s*$)、?|(?<=[A-Za-z0-9)」])\s?(?:には|では|は)、?"
+    r"(?<=[^\W\d_A-Za-z])(?:とは|には|では|へは|は)(?![、,]?\s*$)、?|(?<=[A-Za-z0-9)」])\s?(?:には|では"
+    r"|は)、?"
 )
 _GA = re.compile(
-    r"(?P<who>[一-龯々ァ-ヺーA-Za-z]+(?:さん|氏|様|部|課|チーム)?)が(?P<what>[^、。]+?)(?:を|の)(?P<does>担当|管理|主導|統括|運営|指揮|監督|兼任|所有|レビュー|承認)"
+    r"(?P<who>[一-龯々ァ-ヺーA-Za-z]+(?:さん|氏|様|部|課|チーム)?)が(?P<what>[^、。]+?)(?:を"
+    r"|の)(?P<does>担当|管理|主導|統括|運営|指揮|監督|兼任|所有|レビュー|承認)"
 )
 
 

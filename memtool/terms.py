@@ -22,12 +22,15 @@ def _term() -> re.Pattern[str]:
 
 
 _STOP = lexical.STOP | frozenset(
-    """now today currently still also only always usually normally every each all both one ones it's that's since
-    there here then own new very more most other others per via within must shall need needs have has please
-    note see e.g i.e etc non yes""".split()
+    """now today currently still also only always usually normally every each all both one ones it's that's
+    since there here then own new very more most other others per via within must shall need needs have has
+    please note see e.g i.e etc non yes""".split()
 )
 _WIDE_STOP = frozenset(
-    "者 的 等 今 現在 際 時 中 内 上 下 前 後 方 点 件 回 日 月 年 分 秒 人 名 円 約 間 以 各 全 毎 本 当 我々 私 必 全部 全員 必要 毎日 毎週 毎月 使 行 出 入 見 取 持 決 置 定 用 為 事 物".split()
+    (
+        "者 的 等 今 現在 際 時 中 内 上 下 前 後 方 点 件 回 日 月 年 分 秒 人 名 円 約 間 以 "
+        "各 全 毎 本 当 我々 私 必 全部 全員 必要 毎日 毎週 毎月 使 行 出 入 見 取 持 決 置 定 用 為 事 物"
+    ).split()
 )
 
 

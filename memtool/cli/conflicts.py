@@ -66,6 +66,8 @@ def _list(memory: Memory, options: argparse.Namespace) -> int:
     else:
         for one in found:
             _tell(one)
+        for remark in memory.take_remarks():
+            render.err(remark)
         render.err(render.counted(len(found), "possible conflict") if found else "nothing contradicts")
     return NO if found else OK
 

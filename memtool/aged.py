@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from typing import NamedTuple
 
-from memtool import catalog_page, kinds, note, standing, strength
+from memtool import catalog_page, kinds, names, note, standing, strength
 from memtool.dates import get_date
 from memtool.errors import MemtoolError
 from memtool.moving import ARCHIVE
@@ -46,6 +46,12 @@ class Aged(NamedTuple):
     @property
     def frozen(self) -> bool:
         return self.says("frozen")
+
+    @property
+    def torn(self) -> bool:
+        """Whether it holds two versions of one note that nobody brought together yet."""
+        marked = any(finding.code == "merge-conflict" for finding in self.note.findings)
+        return marked or names.is_conflict_copy(self.path, ())
 
     @property
     def depth(self) -> int:

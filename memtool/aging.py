@@ -114,6 +114,11 @@ class Aging:
             raise UsageError(f"{path} is not archived", fix="name it as `memtool search --archived` does")
         return self.move(path, to or aged.origin(path), by=by, dry_run=dry_run)
 
+    def archived(self) -> int:
+        """Count the notes in the archive, as they were last indexed."""
+        counted = "SELECT count(*) FROM files WHERE path >= 'archive/' AND path < 'archive0'"
+        return int(self.derived.index.db.execute(counted).fetchone()[0])
+
     # -- what plans are made from ------------------------------------------------------------
 
     def _ground(self, moment: float) -> Ground:

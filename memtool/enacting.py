@@ -16,6 +16,7 @@ from memtool.aged import aged
 from memtool.commit_message import Edit
 from memtool.door import Done
 from memtool.errors import ConflictError, Finding, MemtoolError
+from memtool.git import Git
 from memtool.identity import Signature
 from memtool.lifecycle import WRITER
 from memtool.links import bare
@@ -49,6 +50,8 @@ class Enacting:
         self.names: dict[str, str] = {}  # and back
         self.today = datetime.fromtimestamp(plan.made, UTC).date()
         self.uses = usage.counts(vault)
+        # What a person has staged is theirs to commit, so a step on it would be no commit.
+        self.staged = {path for path, state in Git(vault.root).states().items() if state[0] not in " ?"}
 
     def run(self) -> Iterator[Result]:
         """Carry out all steps in order."""
@@ -86,6 +89,8 @@ class Enacting:
     def read(self, source: Source) -> bytes:
         """Read a note that must be as it was planned, or as an earlier step left it."""
         now = self.places.get(source.path, source)
+        if now.path in self.staged:
+            raise ConflictError(f"you have staged changes of {now.path}", why="they are yours to commit")
         data = self.vault.read(now.path)
         if digest(data) != now.digest:
             why = "what was seen is what is done, and this was not seen"

@@ -94,9 +94,9 @@ def _ordered(some: Sequence[Aged]) -> list[Aged]:
 def _is_old_episode(one: Aged, wish: Wish, cutoff: str) -> bool:
     daily = wish.untyped and not one.kind and not note.get_text(one.note, "type")
     named = origin(one.path).rpartition("/")[2].startswith(one.day) if one.day else False
-    if not one.day or one.day >= cutoff or one.depth or one.says("generated"):
+    if not one.day or one.day >= cutoff or one.depth or one.says("generated") or one.torn:
         return False
-    return one.kind == "episodic" or (daily and named)
+    return (one.kind == "episodic" or (daily and named)) and any(gleaned.lines(one))
 
 
 def _new(

@@ -87,6 +87,8 @@ def kept_by(note: Aged, policy: Policy) -> str:
         return "pinned"
     if note.frozen:
         return "frozen"
+    if note.torn:
+        return "holding two versions of one note"
     opens = policy.open_path()
     if opens is not None and not opens(note.path):
         return "not everybody may read it, and the archive is read by all"

@@ -1,4 +1,4 @@
-"""Old episodes are summed up in notes that cite their lines, made again from originals and never from sums."""
+"""Old episodes are summed up in notes that cite their lines; sums are made from originals only."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from conftest import Ran, snapshot, write_notes
 from memtool import folded, note, topics
 from memtool.aged import aged
 from memtool.errors import UsageError
+from memtool.identity import signature
 from memtool.memory import Memory
 from memtool.usage import Use
 
@@ -24,7 +25,8 @@ NOW = "2026-03-01"
 
 def episode(day: str, topic: str, text: str) -> str:
     tags = f"tags: [{topic}]\n" if topic else ""
-    return f"---\ntype: episodic\ncreated: {day}\n{tags}---\n\n# {topic} {day}\n\n{text}\n\nThe weather was fine.\n"
+    head = f"---\ntype: episodic\ncreated: {day}\n{tags}---\n\n# {topic} {day}\n\n"
+    return f"{head}{text}\n\nThe weather was fine.\n"
 
 
 def vault_notes() -> dict[str, str | bytes]:
@@ -97,6 +99,28 @@ def test_every_cited_anchor_leads_to_its_line_after_the_archive(memory: Memory, 
             assert "".join(text for _, text in memory.show(found.anchor)).strip()
 
 
+def test_the_anchors_follow_a_source_that_was_restored_or_moved(memory: Memory, here: Path) -> None:
+    fold(memory)
+    cited = folded.anchors((here / MAY).read_text())
+
+    memory.restore("archive/log/2024-05-01.md", by=signature("agent/a"))
+    memory.move("archive/log/2024-05-02.md", "log/other.md", by=signature("agent/a"))
+
+    status = {anchor.partition(":")[0][-5:-3]: memory.resolve(anchor).status for anchor in cited}
+    assert status == {
+        "01": "moved",
+        "02": "moved",
+        "03": "exact",
+        "04": "exact",
+        "05": "exact",
+        "06": "exact",
+    }
+    assert "](../../log/2024-05-01.md)" in (here / MAY).read_text()
+    assert "](../../log/other.md)" in (here / MAY).read_text()
+    plan = memory.fold(now=NOW)
+    assert all(finding.code != "fold-edited" for finding in plan.findings)
+
+
 def test_links_lead_where_they_led_and_from_the_sum_to_its_sources(memory: Memory, here: Path) -> None:
     fold(memory)
 
@@ -122,13 +146,20 @@ def test_folding_again_does_nothing_and_folds_no_sum(memory: Memory, here: Path)
     fold(memory)
 
     assert memory.fold(now=NOW).steps == ()
-    assert memory.fold(now="2036-03-01", older_than=1).steps[-1].sources[0].path == "log/2026-02-20.md"
+    for day in (21, 22):
+        (here / f"log/2026-02-{day}.md").write_text(episode(f"2026-02-{day}", "deploy", f"Build 9{day}."))
+    last = memory.fold(now="2036-03-01").steps[-1]
+    assert [source.path for source in last.sources] == [f"log/2026-02-{day}.md" for day in (20, 21, 22)]
 
 
-def test_a_sum_is_made_again_when_an_original_changes_and_other_text_stays(memory: Memory, here: Path) -> None:
+def test_a_sum_is_made_again_when_an_original_changes_and_other_text_stays(
+    memory: Memory, here: Path
+) -> None:
     fold(memory)
     page = here / MAY
-    page.write_text(page.read_text().replace("# deploy, 2024-05\n", "# deploy, 2024-05\n\nHana: a calm month.\n"))
+    page.write_text(
+        page.read_text().replace("# deploy, 2024-05\n", "# deploy, 2024-05\n\nHana: a calm month.\n")
+    )
     source = here / "archive/log/2024-05-03.md"
     source.write_text(source.read_text().replace("build 430", "build 431"))
 
@@ -142,7 +173,9 @@ def test_a_sum_is_made_again_when_an_original_changes_and_other_text_stays(memor
     assert memory.fold(now=NOW).steps == ()
 
 
-def test_words_that_a_person_wrote_into_the_generated_part_are_never_replaced(memory: Memory, here: Path) -> None:
+def test_words_that_a_person_wrote_into_the_generated_part_are_never_replaced(
+    memory: Memory, here: Path
+) -> None:
     fold(memory)
     page = here / MAY
     page.write_text(page.read_text().replace("Rolled out build 420", "Rolled BACK build 420"))
@@ -170,7 +203,9 @@ def test_a_sum_whose_source_is_gone_stays_as_it_is_and_says_so(memory: Memory, h
 def test_an_episode_that_turns_up_later_joins_the_sum_of_its_month(memory: Memory, here: Path) -> None:
     fold(memory)
     for day in (21, 22, 23, 24):
-        (here / f"log/2024-05-{day}.md").write_text(episode(f"2024-05-{day}", "deploy", f"Build {day}7 failed."))
+        (here / f"log/2024-05-{day}.md").write_text(
+            episode(f"2024-05-{day}", "deploy", f"Build {day}7 failed.")
+        )
 
     fold(memory)
 
@@ -178,7 +213,9 @@ def test_an_episode_that_turns_up_later_joins_the_sum_of_its_month(memory: Memor
     assert "Rolled out build 410" in (here / MAY).read_text()
 
 
-def test_a_source_that_changed_since_the_plan_keeps_its_sum_from_being_made(memory: Memory, here: Path) -> None:
+def test_a_source_that_changed_since_the_plan_keeps_its_sum_from_being_made(
+    memory: Memory, here: Path
+) -> None:
     plan = memory.fold(now=NOW)
     (here / "log/2024-05-02.md").write_text("# Changed\n\nSince.\n")
 

@@ -28,13 +28,25 @@ TODAY = date(2026, 3, 1)
 THEN = datetime(2026, 3, 1, tzinfo=UTC).timestamp()
 
 OLD = "---\ntype: episodic\ncreated: 2019-05-0{0}\n---\n\n# Day {0}\n\nHana mended pump {0}{0}7.\n"
+
+
+def old(number: int, key: str = "") -> str:
+    return OLD.format(number).replace("---\n", f"---\n{key}: true\n" if key else "---\n", 1)
+
+
+def dated(day: str, body: str, head: str = "") -> str:
+    return f"---\n{head}created: {day}\n---\n\n{body}"
+
+
 NOTES: dict[str, str | bytes] = {
-    "journal/day-1.md": OLD.format(1),
-    "journal/day-2.md": OLD.format(2).replace("episodic\n", "episodic\npinned: true\n"),
-    "journal/day-3.md": OLD.format(3).replace("episodic\n", "episodic\nfrozen: true\n"),
-    "journal/記録.md": "---\ntype: episodic\ncreated: 2018-01-01\n---\n\n# 記録\n\n井戸のポンプを直した。\n".encode(),
-    "core.md": "---\ntype: procedural\ncore: true\ncreated: 2010-01-01\n---\n\n# Restore\n\nRun the restore script.\n",
-    "important.md": "---\ntype: semantic\nimportance: 0.9\ncreated: 2010-01-01\n---\n\n# Law\n\nKeep it ten years.\n",
+    "journal/day-1.md": old(1),
+    "journal/day-2.md": old(2, "pinned"),
+    "journal/day-3.md": old(3, "frozen"),
+    "journal/記録.md": dated("2018-01-01", "# 記録\n\n井戸のポンプを直した。\n", "type: episodic\n").encode(),
+    "core.md": dated(
+        "2010-01-01", "# Restore\n\nRun the restore script.\n", "type: procedural\ncore: true\n"
+    ),
+    "important.md": dated("2010-01-01", "# Law\n\nKeep it ten years.\n", "type: semantic\nimportance: 0.9\n"),
     "draft.md": "---\ntype: working\ncreated: 2026-01-01\n---\n\n# Draft\n\nHalf a thought about hoses.\n",
     "links.md": "# Links\n\nSee [day one](journal/day-1.md) and [[記録]].\n",
 }
@@ -46,7 +58,9 @@ def commit_all(folder: Path) -> None:
 
 
 def commits(folder: Path) -> list[str]:
-    out = subprocess.run(["git", "log", "--format=%B%x00"], cwd=folder, check=True, capture_output=True, text=True)
+    out = subprocess.run(
+        ["git", "log", "--format=%B%x00"], cwd=folder, check=True, capture_output=True, text=True
+    )
     return [text.strip() for text in out.stdout.split("\0") if text.strip()]
 
 
@@ -161,9 +175,14 @@ def test_a_plan_changes_nothing_and_names_every_step_with_its_reason(memory: Mem
         "journal/day-1.md": "archive",
         "journal/記録.md": "archive",
     }
-    assert all("faded: strength 0.0" in step.reason or "expire after 14" in step.reason for step in plan.steps)
+    assert all(
+        "faded: strength 0.0" in step.reason or "expire after 14" in step.reason for step in plan.steps
+    )
     assert content(here) == before
-    assert {finding.what for finding in plan.findings} >= {"1 note left alone: pinned", "1 note left alone: frozen"}
+    assert {finding.what for finding in plan.findings} >= {
+        "1 note left alone: pinned",
+        "1 note left alone: frozen",
+    }
 
 
 def test_the_same_vault_gives_the_same_plan(memory: Memory) -> None:
@@ -180,7 +199,8 @@ def test_every_step_is_a_commit_of_its_own_and_links_follow(memory: Memory, here
     assert (here / "archive/journal/day-1.md").read_bytes() == str(NOTES["journal/day-1.md"]).encode()
     assert "[day one](archive/journal/day-1.md)" in (here / "links.md").read_text()
     assert all(
-        "Memtool-Writer: agent/memtool" in text and "Memtool-Reason: archive: " in text for text in commits(here)[:3]
+        "Memtool-Writer: agent/memtool" in text and "Memtool-Reason: archive: " in text
+        for text in commits(here)[:3]
     )
 
 
@@ -224,6 +244,43 @@ def test_a_note_that_was_opened_since_the_plan_stays(memory: Memory, here: Path)
 
     assert "was used since" in str(results["journal/day-1.md"].finding)
     assert (here / "journal/day-1.md").exists()
+
+
+def test_a_person_s_edits_that_are_not_committed_stay_theirs(memory: Memory, here: Path) -> None:
+    (here / "journal/day-1.md").write_text(old(1) + "\nAnd the valve.\n")
+    before = content(here)
+    plan = memory.lifecycle(now=NOW)
+
+    assert all(result.revision for result in memory.enact(plan.digest))
+
+    theirs = [text for text in commits(here) if "Memtool-Writer: human" in text]
+    assert any("day-1" in text for text in theirs)
+    memory.undo(session=f"lifecycle-{plan.digest[:12]}")
+    assert content(here) == before
+
+
+def test_a_note_with_staged_changes_is_left_to_its_person(memory: Memory, here: Path) -> None:
+    (here / "draft.md").write_text("---\ntype: working\ncreated: 2026-01-01\n---\n\nStaged.\n")
+    subprocess.run(["git", "add", "draft.md"], cwd=here, check=True)
+    plan = memory.lifecycle(now=NOW)
+
+    results = {result.step.path: result for result in memory.enact(plan.digest)}
+
+    assert "you have staged changes" in str(results["draft.md"].finding)
+    assert (here / "draft.md").exists()
+    assert results["journal/day-1.md"].revision
+
+
+def test_two_versions_of_one_note_are_left_alone(memory: Memory, here: Path) -> None:
+    marks = "<<<<<<< ours\none\n=======\ntwo\n>>>>>>> theirs\n"
+    (here / "journal/day-1.md").write_text(old(1) + marks)
+
+    plan = memory.lifecycle(now=NOW)
+
+    assert "journal/day-1.md" not in {step.path for step in plan.steps}
+    assert "journal/day-1.md" not in {
+        source.path for step in memory.fold(now=NOW).steps for source in step.sources
+    }
 
 
 def test_a_plan_nobody_made_is_not_carried_out(memory: Memory) -> None:
@@ -312,7 +369,9 @@ def test_a_note_without_a_day_never_fades(memory: Memory, here: Path) -> None:
 
 
 def test_an_archived_note_is_found_only_where_the_archive_is_searched(memory: Memory, here: Path) -> None:
-    assert [hit.path for hit in memory.search("mended pump 117", mode="lexical", limit=1)] == ["journal/day-1.md"]
+    assert [hit.path for hit in memory.search("mended pump 117", mode="lexical", limit=1)] == [
+        "journal/day-1.md"
+    ]
     memory.enact(memory.lifecycle(now=NOW).digest)
 
     plain = memory.search("mended pump 117", mode="lexical")
@@ -323,6 +382,15 @@ def test_an_archived_note_is_found_only_where_the_archive_is_searched(memory: Me
     assert both[0].path == "archive/journal/day-1.md"
     assert japanese[0].path == "archive/journal/記録.md"
     assert memory.search("mended pump 117", mode="lexical", path="archive/*")[0].path == both[0].path
+
+
+def test_a_vault_without_an_archive_is_searched_as_ever(memory: Memory) -> None:
+    from memtool import search
+    from memtool.query import Query
+
+    memory.refresh()
+
+    assert search._allowed(memory.index, Query("pump")) is None
 
 
 def test_the_catalog_lists_no_archived_note(memory: Memory, here: Path) -> None:
@@ -369,13 +437,18 @@ def test_the_use_of_a_note_counts_under_both_its_names(memory: Memory) -> None:
 
 # Said twice
 
+DOOR = "# Door\n\nThe spare key hangs by the east door.\nHana keeps the list of who has one.\n"
+KEY = "# 鍵\n\n予備の鍵は東の扉の横にある。\n名簿は花が持っている。\n"
+HOSE = (
+    "# Hose\n\nThe hose in the old shed by the west wall is {0} metres long, green, and was bought by Omar.\n"
+)
 TWICE: dict[str, str | bytes] = {
-    "a.md": "---\ncreated: 2025-10-01\n---\n\n# Door\n\nThe spare key hangs by the east door.\nHana keeps the list of who has one.\n",
-    "b.md": "---\ncreated: 2025-11-02\n---\n\n# Door\n\nThe spare key hangs by the east door.\nHana keeps the list of who has one.\n\nAsk.\n",
-    "鍵1.md": "---\ncreated: 2025-01-01\n---\n\n# 鍵\n\n予備の鍵は東の扉の横にある。\n名簿は花が持っている。\n".encode(),
-    "鍵2.md": "---\ncreated: 2025-02-01\n---\n\n# 鍵\n\n予備の鍵は東の扉の横にある。\n名簿は花が持っている。\n以上。\n".encode(),
-    "c.md": "---\ncreated: 2025-10-01\n---\n\n# Hose\n\nThe hose in the old shed by the west wall is 30 metres long, green, and was bought by Omar.\n",
-    "d.md": "---\ncreated: 2025-11-01\n---\n\n# Hose\n\nThe hose in the old shed by the west wall is 40 metres long, green, and was bought by Omar.\n",
+    "a.md": dated("2025-10-01", DOOR),
+    "b.md": dated("2025-11-02", f"{DOOR}\nAsk.\n"),
+    "鍵1.md": dated("2025-01-01", KEY).encode(),
+    "鍵2.md": dated("2025-02-01", f"{KEY}以上。\n").encode(),
+    "c.md": dated("2025-10-01", HOSE.format(30)),
+    "d.md": dated("2025-11-01", HOSE.format(40)),
     "who.md": "# Who\n\nSee [[b]].\n",
 }
 
@@ -426,7 +499,11 @@ def test_notes_are_compared_by_meaning_where_they_have_vectors(
     def embed(texts: Sequence[str]) -> object:
         return np.array([[1.0, 0.1 if "lorry" in text or "truck" in text else 9.0] for text in texts])
 
-    notes = {"x.md": "# T\n\nThe lorry is red.\n", "y.md": "# T\n\nOur truck has red paint.\n", "z.md": "# Z\n\nBees.\n"}
+    notes = {
+        "x.md": "# T\n\nThe lorry is red.\n",
+        "y.md": "# T\n\nOur truck has red paint.\n",
+        "z.md": "# Z\n\nBees.\n",
+    }
     folder = write_notes(tmp_path / "v", dict(notes))
     commit_all(folder)
     memory = open_memory(folder, embedder=embed)
@@ -435,7 +512,9 @@ def test_notes_are_compared_by_meaning_where_they_have_vectors(
 
     plan = memory.lifecycle(now=NOW)
 
-    assert [(step.path, step.sources[1].path, step.more["by"]) for step in plan.steps] == [("x.md", "y.md", "meaning")]
+    assert [(step.path, step.sources[1].path, step.more["by"]) for step in plan.steps] == [
+        ("x.md", "y.md", "meaning")
+    ]
     memory.enact(plan.digest)
     assert "Our truck has red paint." in (folder / "x.md").read_text()
 
@@ -462,7 +541,10 @@ def test_notes_that_say_how_they_stand_to_each_other_are_not_merged(
     tmp_path: Path, open_memory: Callable[..., Memory]
 ) -> None:
     body = "# Hours\n\nWe are open on every weekday.\n"
-    notes = {"old.md": f"---\ncreated: 2025-01-01\n---\n{body}", "new.md": f"---\nsupersedes: old.md\n---\n{body}"}
+    notes = {
+        "old.md": f"---\ncreated: 2025-01-01\n---\n{body}",
+        "new.md": f"---\nsupersedes: old.md\n---\n{body}",
+    }
     folder = write_notes(tmp_path / "v", dict(notes))
     commit_all(folder)
 
@@ -539,6 +621,15 @@ def test_the_commands_plan_apply_and_undo(here: Path, run: Callable[..., Ran]) -
     assert content(here) == before
 
 
+def test_a_search_in_vain_says_that_there_is_an_archive(here: Path, run: Callable[..., Ran]) -> None:
+    assert run("archive", "journal/記録.md").code == 0
+
+    ran = run("search", "--lexical", "井戸のポンプ")
+
+    assert ran.code == 1
+    assert "1 archived note not searched; --archived looks into them" in ran.err
+
+
 def test_apply_without_a_plan_says_what_to_do(here: Path, run: Callable[..., Ran]) -> None:
     ran = run("lifecycle", "apply")
 
@@ -557,9 +648,11 @@ def test_opening_an_archived_note_twice_brings_it_back(here: Path, run: Callable
     with Memory.open(here) as memory:
         memory.archive("core.md", by=signature("agent/a"))
     for _ in range(2):
-        assert run("show", "archive/core.md").code == 0
+        assert "memtool restore" in run("show", "archive/core.md").err
 
     told = json.loads(run("lifecycle", "plan", "--json").out)
 
-    assert ("restore", "archive/core.md", "core.md") in [(s["verb"], s["path"], s["to"]) for s in told["steps"]]
+    assert ("restore", "archive/core.md", "core.md") in [
+        (s["verb"], s["path"], s["to"]) for s in told["steps"]
+    ]
     assert run("restore", "archive/core.md").out == "core.md\n"

@@ -149,17 +149,25 @@ def candidates(watch: Watch) -> Iterator[Candidate]:
 
 def keep(vault: Vault, query: Query, watch: Watch, answer: Answer, writer: str) -> str:
     """Keep one search; one append. Gives its name, "" where it cannot be kept. Never raises."""
-    now = time.time()
-    question = query.text[:_QUESTION]
-    kept = _masked(question)
-    told = query._asdict()
+    try:
+        entry = _entry(query, watch, answer, writer)
+        _append(vault.prepare(vault.state), json.dumps(entry, ensure_ascii=False, separators=(",", ":")))
+    except Exception:  # whatever it is, the search was answered
+        return ""
+    return str(entry["id"])
+
+
+def _entry(query: Query, watch: Watch, answer: Answer, writer: str) -> dict[str, Any]:
+    """Write one search as plain values under short names."""
+    now, told = time.time(), query._asdict()
+    kept = _masked(query.text[:_QUESTION])
     settings = {key: told[key] for key in SETTINGS if told[key] != _DEFAULTS[key]}
-    name = f"{int(now * 1000) & 0xFFFFFFFF:08x}{os.getpid() & 0xFF:02x}"
-    entry = {
-        "id": name,
+    whole, seen = kept == query.text, watch.seen
+    return {
+        "id": f"{int(now * 1000) & 0xFFFFFFFF:08x}{os.getpid() & 0xFF:02x}",
         "w": round(now, 3),
         "q": kept,
-        **({"m": 1} if kept != query.text else {}),
+        **({} if whole else {"m": 1}),
         **({"s": settings} if settings else {}),
         **({"by": writer} if writer != "human" else {}),
         "n": answer.freshness.notes,
@@ -168,15 +176,10 @@ def keep(vault: Vault, query: Query, watch: Watch, answer: Answer, writer: str) 
         "rev": answer.freshness.revision[:10],
         "line": round(answer.threshold, 4),
         "sure": round(answer.confidence, 4),
-        "t": [term.text for term in watch.seen.terms.terms[:30]] if watch.seen and kept == query.text else [],
-        "of": len(watch.seen.fused.scored) if watch.seen else 0,
+        "t": [term.text for term in seen.terms.terms[:30]] if seen and whole else [],
+        "of": len(seen.fused.scored) if seen else 0,
         "c": [list(one) for one in candidates(watch)],
     }
-    try:
-        _append(vault.prepare(vault.state), json.dumps(entry, ensure_ascii=False, separators=(",", ":")))
-    except Exception:  # whatever it is, the search was answered
-        return ""
-    return name
 
 
 def _masked(question: str) -> str:
@@ -235,7 +238,7 @@ def _setting(value: object) -> object:
 
 
 def find(traces: Sequence[Trace], name: str) -> Trace | None:
-    """Find a trace by its name, or by the beginning of it; ``last`` is the newest. None when there is none."""
+    """Find a trace by its name, or by the beginning of it; ``last`` is the newest. None for none."""
     if name == "last":
         return traces[-1] if traces else None
     found = [one for one in traces if len(name) >= 3 and one.id.startswith(name.lower())]

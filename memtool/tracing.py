@@ -69,7 +69,6 @@ class Tracing:
 
         def refresh(self) -> RefreshReport: ...
 
-
     def traces(self, limit: int = 0) -> list[Trace]:
         """Give the searches that are kept, oldest first; *limit* 0 gives all."""
         from memtool import traces

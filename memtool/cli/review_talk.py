@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memtool import names, reviews
+from memtool import fates, names
 from memtool.anchor import Anchor
 from memtool.cli import render, reviewing, terminal
 from memtool.cli.main import INTERRUPTED, NO, OK
@@ -118,8 +118,7 @@ class Talk:
         try:
             return self._done(key, change)
         except MemtoolError as error:
-            for line in str(error).split("\n"):
-                terminal.say(f"! {line}")
+            _tell(error)
             return False
 
     def _done(self, key: str, change: Change) -> bool:
@@ -138,7 +137,7 @@ class Talk:
         """Read this change from git, and some of the next ones with the same question."""
         if self.queue.changes[number].revision not in self.edits:
             some = self.queue.changes[number : number + (_NEAR if number else 1)]
-            self.edits |= reviews.edits(self.memory.vault, some)
+            self.edits |= fates.edits(self.memory.vault, some)
 
     def _show(self, number: int, change: Change) -> None:
         edits = self.edits[change.revision]
@@ -190,12 +189,22 @@ class Talk:
         with tempfile.TemporaryDirectory(prefix="memtool-review-") as folder:
             file = Path(folder) / Path(path).name
             file.write_bytes(read)
-            _open_editor(file, reviews.first_line(edit))
-            text = file.read_bytes()
-        if self.memory.fix_change(change, path, read, text):
-            return True
-        terminal.say("  nothing was changed in the editor")
-        return False
+            while True:
+                _open_editor(file, fates.first_line(edit))
+                try:
+                    if self.memory.fix_change(change, path, read, file.read_bytes()):
+                        return True
+                    terminal.say("  nothing was changed in the editor")
+                    return False
+                except MemtoolError as error:
+                    _tell(error)
+                    if terminal.ask("edit again? y, or anything else to drop what you wrote:") != "y":
+                        return False
+
+
+def _tell(error: MemtoolError) -> None:
+    for line in str(error).split("\n"):
+        terminal.say(f"! {line}")
 
 
 def _key(answer: str | None) -> str:

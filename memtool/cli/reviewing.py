@@ -118,9 +118,9 @@ def tell(report: CommitReport) -> None:
 
 
 def _list(memory: Memory, changes: Sequence[Change], options: argparse.Namespace) -> int:
-    from memtool import reviews
+    from memtool import fates
 
-    edits = reviews.edits(memory.vault, changes)
+    edits = fates.edits(memory.vault, changes)
     if options.json:
         values = [_value(memory, one, edits[one.revision]) for one in changes]
         render.document({"changes": values, "notice": render.NOTICE})
@@ -147,10 +147,10 @@ def heading(topic: str, changes: Sequence[Change]) -> str:
 
 def places(change: Change, edits: Sequence[Edit]) -> str:
     """Name the notes of a change, with the line where each begins to differ."""
-    from memtool import reviews
+    from memtool import fates
 
     told = [
-        f"{edit.path}:{reviews.first_line(edit)}"
+        f"{edit.path}:{fates.first_line(edit)}"
         if edit.kind == "changed"
         else f"{edit.old_path + ' -> ' if edit.old_path else ''}{edit.path} ({edit.kind})"
         for edit in edits
@@ -160,7 +160,7 @@ def places(change: Change, edits: Sequence[Edit]) -> str:
 
 def about(memory: Memory, change: Change, edits: Sequence[Edit]) -> list[str]:
     """Say what a reader should know of a change: why, what it lacks, what became of it."""
-    from memtool import carrying, reviews
+    from memtool import carrying, fates
     from memtool.identity import Signature
 
     told = [f"reason: {change.reason}"] if change.reason else []
@@ -169,7 +169,7 @@ def about(memory: Memory, change: Change, edits: Sequence[Edit]) -> list[str]:
     by = Signature(change.writer, change.session, change.reason)
     written = [(edit.path, edit.after) for edit in edits if edit.after is not None]
     told += [f"{finding.path}: {finding.what}" for finding in carrying.findings(written, by)]
-    state = reviews.fate(memory.vault, change, edits)
+    state = fates.fate(memory.vault, change, edits)
     return [*told, *([state] if state else [])]
 
 
@@ -181,7 +181,7 @@ def diff_of(edits: Sequence[Edit]) -> list[str]:
 
 
 def _value(memory: Memory, change: Change, edits: Sequence[Edit]) -> dict[str, Any]:
-    from memtool import carrying, reviews
+    from memtool import carrying, fates
     from memtool.identity import Signature
 
     by = Signature(change.writer, change.session, change.reason)
@@ -195,9 +195,9 @@ def _value(memory: Memory, change: Change, edits: Sequence[Edit]) -> dict[str, A
         "session": change.session,
         "reason": change.reason,
         "needed": change.needed,
-        "notes": [{"path": edit.path, "kind": edit.kind, "line": reviews.first_line(edit)} for edit in edits],
+        "notes": [{"path": edit.path, "kind": edit.kind, "line": fates.first_line(edit)} for edit in edits],
         "later": [{**one._asdict(), "when": one.when.isoformat()} for one in change.later],
-        "now": reviews.fate(memory.vault, change, edits),
+        "now": fates.fate(memory.vault, change, edits),
         "findings": render.findings_value(list(carrying.findings(written, by))),
         "diff": "\n".join(diff_of(edits)),
     }

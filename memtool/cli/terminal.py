@@ -94,7 +94,8 @@ def ask(question: str) -> str | None:
     """Ask for one line; None at the end of the input."""
     print(render.one_line(question), end=" ", flush=True)
     line = sys.stdin.readline()
-    if not line:
+    if not line or not sys.stdin.isatty():  # nobody saw the end of a line
         print()
+    if not line:
         return None
     return unicodedata.normalize("NFKC", line).strip()

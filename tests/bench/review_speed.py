@@ -33,7 +33,8 @@ def make(folder: Path, count: int) -> None:
         for part in (words, text):
             data = part.encode()
             if part is words:
-                head = f"commit refs/heads/main\ncommitter Mio <mio@example.invalid> {1700000000 + number * 60} +0000\n"
+                when = 1_700_000_000 + number * 60
+                head = f"commit refs/heads/main\ncommitter Mio <mio@example.invalid> {when} +0000\n"
                 stream.append(head.encode() + b"data %d\n" % len(data) + data)
             else:
                 stream.append(f"M 100644 inline {note}\n".encode() + b"data %d\n" % len(data) + data + b"\n")

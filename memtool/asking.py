@@ -97,7 +97,9 @@ class Asking:
 
     def _search(self, query: Query, *, refresh: bool, fresh: bool, blame: bool, trace: bool) -> Answer:
         look = (self.refresh if fresh else self.look) if refresh or fresh else None
-        answer = (self._traced if trace and self.config.trace else self._answer)(query, look=look, fresh=fresh)
+        answer = (self._traced if trace and self.config.trace else self._answer)(
+            query, look=look, fresh=fresh
+        )
         if blame and answer:
             self.past.add_provenance(answer, self.derived)
         return answer
@@ -127,7 +129,8 @@ class Asking:
     def when(self, question: str, *, mode: Mode = "hybrid", path: str = "") -> Since:
         """Tell since when the best match to *question* stands, in all versions of all notes, or stood."""
         now = self.search(question, limit=1, mode=mode, path=path)
-        query = request.complete(Query(question, mode=mode, path=path, may_read=self.reader), self.config, limit=1, min_score=None)
+        query = Query(question, mode=mode, path=path, may_read=self.reader)
+        query = request.complete(query, self.config, limit=1, min_score=None)
         return self.past.when(self.derived.calibrated(query), now=now)
 
     def _leanings(self, query: Query) -> Leanings:
@@ -135,12 +138,12 @@ class Asking:
         from memtool import beliefs, generated
 
         return join(
-            generated.leanings(),
             self.leanings,
             Leanings(order=(_lift_linked,)),
             self._recall_leanings(query),
             beliefs.leanings(query, self._review(query.now)),
             self._session_leanings(query),
+            generated.leanings(),  # last: whatever was lifted, an answer stays below what it cites
         )
 
     def _recall_leanings(self, query: Query) -> Leanings:
@@ -175,7 +178,7 @@ class Asking:
 
 def _lift_linked(query: Query, index: Index, ranked: Ranked) -> Ranked:
     """Lift what is linked with what the question names; its room is loaded only where there are links."""
-    if not index.has_links():
+    if not index.db.execute("SELECT 1 FROM said WHERE kind != 'text' LIMIT 1").fetchone():
         return ranked
     from memtool import related
 

@@ -80,7 +80,7 @@ def render(
         )
     home = frame_of(HOME, existing.get(HOME, ""))
     unique = {one.path: one for one in listings if not is_generated(one.path, existing.get(one.path))}
-    notes = [unique[path] for path in sorted(unique)]
+    notes = sorted(unique.values(), key=lambda note: (not note.pinned, note.path))
     shelves = _Shelves(existing, limits)
 
     lines = {note.path: line(note) for note in notes}

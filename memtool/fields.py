@@ -119,21 +119,25 @@ def _bracketed(line: str) -> Iterator[tuple[str, str]]:
     [('due', '[[2026-04-01]]'), ('who', 'Mio')]
     """
     code = [found.span() for found in _CODE.finditer(line)]
-    place = 0
+    pairs = _pairs(line)
+    place = at = 0
     while found := _OPEN.search(line, place):
-        inside = next((end for start, end in code if start <= found.start() < end), 0)
-        end = 0 if inside else _closing(line, found.end(), found["open"])
-        if end:
+        while at < len(code) and code[at][1] <= found.start():
+            at += 1
+        inside = code[at][1] if at < len(code) and code[at][0] <= found.start() else 0
+        end = 0 if inside else pairs.get(found.start(), 0)
+        if end >= found.end():
             yield found["key"], line[found.end() : end].strip()
-        place = inside or end or found.end()
+        place = inside or max(end, found.end())
 
 
-def _closing(line: str, start: int, opened: str) -> int:
-    """Find the bracket that closes a field whose value may hold pairs of them; 0 when there is none."""
-    closes = {"[": "]", "(": ")"}[opened]
-    depth = 1
-    for place in range(start, len(line)):
-        depth += (line[place] == opened) - (line[place] == closes)
-        if not depth:
-            return place
-    return 0
+def _pairs(line: str) -> dict[int, int]:
+    """Give for each bracket that is closed where: brackets of the other kind do not count."""
+    waiting: dict[str, list[int]] = {"]": [], ")": []}
+    found: dict[int, int] = {}
+    for mark in re.finditer(r"[\[\]()]", line):
+        if mark[0] in "[(":
+            waiting["]" if mark[0] == "[" else ")"].append(mark.start())
+        elif waiting[mark[0]]:
+            found[waiting[mark[0]].pop()] = mark.start()
+    return found

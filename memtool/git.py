@@ -135,7 +135,12 @@ class Git:
 
         Hooks get the environment they know: their patterns are patterns, their language is the user's.
         """
-        known = {"LC_ALL": os.environ.get("LC_ALL", ""), "LANGUAGE": "C", "GIT_TERMINAL_PROMPT": "0", **(env or {})}
+        known = {
+            "LC_ALL": os.environ.get("LC_ALL", ""),
+            "LANGUAGE": "C",
+            "GIT_TERMINAL_PROMPT": "0",
+            **(env or {}),
+        }
         status, out, error = self._execute(("-c", "core.fsmonitor=false", *arguments), known, None)
         return status, error.strip() or out.decode(errors="replace").strip()
 

@@ -52,7 +52,9 @@ MEANINGS: dict[str, Meaning] = {
     "reason-missing": Meaning("yellow", True, "later nobody will know why it was written"),
     "date-missing": Meaning("yellow", True, "nobody can tell whether it still holds"),
     "source-missing": Meaning("yellow", True, "nobody can check it"),
-    "watch-refused": Meaning("yellow", True, "it is not looked at, so the note will not be called stale by it"),
+    "watch-refused": Meaning(
+        "yellow", True, "it is not looked at, so the note will not be called stale by it"
+    ),
     "comment-in-value": Meaning("yellow", True, "the value ends where the # stands"),
     "not-utf-8": Meaning("yellow", True, "the encoding was guessed, so words may be wrong"),
     "nul-bytes": Meaning("yellow", True, "other tools may take the note for a binary file"),

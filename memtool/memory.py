@@ -35,8 +35,8 @@ from memtool.recording import Recording
 from memtool.refresh import RefreshReport
 from memtool.remembering import Remembering
 from memtool.repository import Head
-from memtool.vault import Stat, Vault
 from memtool.tracing import Tracing
+from memtool.vault import Stat, Vault
 from memtool.verifying import Verifying
 from memtool.writing import Shown, Writing
 
@@ -49,7 +49,22 @@ if TYPE_CHECKING:
     from memtool.vectors import Vectors
 
 
-class Memory(Asking, Writing, Keeping, Linking, Following, Recording, Attending, Remembering, Guarding, Verifying, Aging, Conflicting, Desk, Tracing):
+class Memory(
+    Asking,
+    Writing,
+    Keeping,
+    Linking,
+    Following,
+    Recording,
+    Attending,
+    Remembering,
+    Guarding,
+    Verifying,
+    Aging,
+    Conflicting,
+    Desk,
+    Tracing,
+):
     """An open vault: search it, add to it, ask what state it is in. Usable with ``with``."""
 
     def __init__(
@@ -221,7 +236,7 @@ class Memory(Asking, Writing, Keeping, Linking, Following, Recording, Attending,
         report, config = self.refresh(), self.config
         found = [*self._own_findings(), *report.findings, *self.index.findings(), *self._catalog_findings()]
         found += [*checks.unusable(self.derived), *self.guard_findings(deep=deep), *self.state_findings()]
-        found += [*self._watch_findings(), *self.link_findings()]
+        found += [*self._watch_findings(), *self.link_findings(), *self.review_findings()]
         if deep:
             found += checks.deep(
                 self.vault,

@@ -19,7 +19,7 @@ from memtool.scoring import Measured, Scored
 #: Hits that are named as having come first.
 _NAMED = 3
 #: A word is close to another from this likeness on (difflib's ratio).
-_CLOSE = 0.6
+_CLOSE = 0.7
 
 
 class Why(NamedTuple):

@@ -7,6 +7,7 @@ import os
 import shutil
 import socket
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from datetime import UTC, datetime
@@ -151,3 +152,11 @@ def snapshot(folder: Path) -> dict[str, tuple[bytes, int]]:
         for file in sorted(folder.rglob("*"))
         if file.is_file() and not {".memtool", ".git"} & set(file.relative_to(folder).parts)
     }
+
+
+def until(there: Callable[[], object], told: object = "") -> None:
+    """Wait until something is there, for at most 25 s; *told* is shown when it never comes."""
+    deadline = time.monotonic() + 25
+    while not there():
+        assert time.monotonic() < deadline, told
+        time.sleep(0.02)

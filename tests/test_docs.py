@@ -65,7 +65,12 @@ def without_scores(text: str) -> str:
 def test_the_generated_parts_are_current(
     quick_start: Callable[[], str], request: pytest.FixtureRequest
 ) -> None:
-    made = {"quick-start": quick_start(), "commands": commands(), "settings": settings(), "types": "\n".join(kinds.table())}
+    made = {
+        "quick-start": quick_start(),
+        "commands": commands(),
+        "settings": settings(),
+        "types": "\n".join(kinds.table()),
+    }
     text = README.read_text(encoding="utf-8")
     if request.config.getoption("--update"):
         for name, part in made.items():

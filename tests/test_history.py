@@ -12,8 +12,10 @@ from repositories import Repository
 from memtool import history, moments
 from memtool.anchor import Anchor
 from memtool.errors import GitError, PathError, UsageError
+from memtool.facts import facts
 from memtool.git import Git
 from memtool.memory import Memory
+from memtool.vault import Vault
 
 Open = Callable[..., Memory]
 
@@ -178,6 +180,60 @@ def test_the_history_of_lines_leaves_out_what_passed_them_by(
         ("appeared", "a.md:5-5", ("Keys last 30 days.",)),
         ("changed", "a.md:6-6", ("Keys last 90 days.",)),
     ]
+
+
+def test_both_sides_of_a_merge_are_in_the_history_and_the_merge_has_no_share(
+    repository: Repository, open_memory: Open
+) -> None:
+    body = "".join(f"Line {number} of the quay.\n\n" for number in range(12))
+    first = "---\nstatus: draft\n---\n\n# 鍵\n\n交換は毎週。\n\n"
+    repository.commit("2026-01-05", {"keys.md": f"{first}{body}Keys last 30 days.\n"})
+    repository.git("checkout", "-q", "-b", "side")
+    repository.git("mv", "keys.md", "鍵.md")
+    side = repository.commit(
+        "2026-01-06",
+        {"鍵.md": f"{first.replace('毎週', '毎日').replace('draft', 'final')}{body}Keys last 30 days.\n"},
+        agent="kai",
+    )
+    repository.git("checkout", "-q", "main")
+    main = repository.commit("2026-01-07", {"keys.md": f"{first}{body}Keys last 90 days.\n"}, who="Ren")
+    repository.git("merge", "-q", "--no-ff", "-m", "Merge", "side", day="2026-01-09")
+    past = open_memory(repository.folder).past
+    text = (repository.folder / "鍵.md").read_text(encoding="utf-8").split("\n")
+
+    def told(anchor: str) -> list[tuple[str, str, str]]:
+        events = past.history(Anchor.parse(anchor))
+        return [(one.kind, one.by.revision, one.by.writer) for one in events if one.by][1:]
+
+    last = text.index("Keys last 90 days.") + 1
+    assert told("鍵.md") == [("changed", side, "agent/kai"), ("changed", main, "human")]
+    assert told("鍵.md:7") == [("changed", side, "agent/kai")]
+    assert told(f"鍵.md:{last}") == [("renamed", side, "agent/kai"), ("changed", main, "human")]
+    for line, by in ((7, side), (last, main)):
+        blamed, _ = past.blame(Anchor.parse(f"鍵.md:{line}"))
+        assert blamed.revision and blamed.revision.revision == by
+    found = facts(Vault.open(repository.folder), "鍵.md", key="status").facts
+    assert [(fact.value, fact.since.revision == side) for fact in found if fact.since] == [
+        ("draft", False),
+        ("final", True),
+    ]
+
+
+def test_what_a_merge_itself_wrote_is_its_own(repository: Repository, open_memory: Open) -> None:
+    repository.commit("2026-01-05", {"a.md": KEYS})
+    repository.git("checkout", "-q", "-b", "side")
+    repository.commit("2026-01-06", {"a.md": KEYS.replace("weekly", "daily")})
+    repository.git("checkout", "-q", "main")
+    repository.commit("2026-01-07", {"a.md": KEYS.replace("weekly", "monthly")})
+    with pytest.raises(subprocess.CalledProcessError):
+        repository.git("merge", "-q", "side", day="2026-01-08")
+    merge = repository.commit("2026-01-09", {"a.md": KEYS.replace("weekly", "each night")})
+    past = open_memory(repository.folder).past
+
+    for anchor in ("a.md", "a.md:3"):
+        events = past.history(Anchor.parse(anchor))
+        assert [event.kind for event in events] == ["appeared", "changed", "changed", "changed"]
+        assert events[-1].by and events[-1].by.revision == merge
 
 
 def test_the_history_of_a_note_that_is_gone_tells_when_it_went(

@@ -17,7 +17,7 @@ from memtool import refresh
 from memtool.anchor import Anchor
 from memtool.embedders.fake import FakeEmbedder
 from memtool.index import Index
-from memtool.index_check import contents, problems, vocabulary
+from memtool.index_check import contents, links, problems, vocabulary
 from memtool.memory import Memory
 from memtool.vault import Vault
 
@@ -87,6 +87,7 @@ def edit(vault: Path, what: str, path: str | None, more: Any) -> None:
 def dump(index: Index) -> object:
     return (
         contents(index),
+        links(index),
         vocabulary(index),
         index.count("notes"),
         index.chunk_count(),

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import repositories
 from conftest import Ran, write_notes
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -28,35 +28,19 @@ Ask Mio about the rest.
 """
 
 
-class Repository:
-    """A vault whose commits have the days and the authors that a test gives them."""
+class Repository(repositories.Repository):
+    """A vault whose notes are named by keyword, and whose commits by a day of one month."""
 
-    def __init__(self, folder: Path, *, top: Path | None = None) -> None:
-        self.folder = folder
-        folder.mkdir(parents=True, exist_ok=True)
-        self.git("init", "-q", "-b", "main", str(top or folder))
+    def write(self, notes: dict[str, str | bytes] | None = None, **named: str) -> None:
+        super().write({**(notes or {}), **{f"{name}.md": text for name, text in named.items()}})
 
-    def git(self, *arguments: str, day: int = 1, who: str = "Mio") -> str:
-        date = f"2026-01-{day:02}T10:00:00+0000"
-        environment = {"GIT_AUTHOR_NAME": who, "GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date}
-        done = subprocess.run(
-            ["git", *arguments],
-            cwd=self.folder,
-            env=os.environ | environment,
-            check=True,
-            capture_output=True,
-            text=True,
-        )
-        return done.stdout.strip()
-
-    def write(self, **notes: str) -> None:
-        write_notes(self.folder, {f"{name}.md": text for name, text in notes.items()})
-
-    def commit(self, day: int, who: str = "Mio", message: str = "Change", **notes: str) -> str:
+    def commit(self, day: int, who: str = "Mio", message: str = "Change", **notes: str) -> str:  # type: ignore[override]
         self.write(**notes)
-        self.git("add", "-A")
-        self.git("commit", "-q", "--allow-empty", "-m", message, day=day, who=who)
-        return self.git("rev-parse", "HEAD")
+        return super().commit(f"2026-01-{day:02}", who=who, message=message)
+
+    def git(self, *arguments: str, day: int | str = 1, who: str = "Mio") -> str:
+        date = f"2026-01-{day:02}" if isinstance(day, int) else day
+        return super().git(*arguments, day=date, who=who)
 
     def cite(self, anchor: str) -> Anchor:
         return cite(Vault.open(self.folder), Anchor.parse(anchor))

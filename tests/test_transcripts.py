@@ -1,7 +1,8 @@
 """What a user types and sees: `tests/transcripts/*.txt`, rewritten by `pytest --update`.
 
 A line that begins with `$ ` is typed, one with `! ` came on standard error; `[exit N]` is told when
-it is not 0. What differs from machine to machine is masked: folders, days, sizes, times, scores.
+it is not 0, and a backslash stands before output that looks like one of these. What differs from
+machine to machine is masked: folders, days, sizes, times, scores.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ def masked(text: str, home: Path) -> str:
     text = re.sub(r"\bmemtool [0-9a-f]{12}\b", "memtool ____________", text)
     text = re.sub(r"\b\d+(\.\d+)? (B|kB|MB)\b", "_ kB", text)
     text = re.sub(r"\(\d+\.\d s\)", "(_ s)", text)
+    text = re.sub(r"(?m)(^|UTC, |committed as )[0-9a-f]{10}\b", r"\1__________", text)
     text = re.sub(r"\b\d\d:\d\d UTC", "__:__ UTC", text)
     text = re.sub(r"T\d\d:\d\d:\d\dZ", "T__:__:__Z", text)
     text = re.sub(r"(?m)^(\S.*:\d+-\d+  )-?\d\.\d\d(  )", r"\g<1>_.__\2", text)
@@ -56,7 +58,8 @@ def played(text: str, home: Path, start: Path, run: Callable[..., Ran]) -> Itera
             yield ""
             continue
         ran = perform(command, here, run)
-        yield from (masked(shown, home) for shown in ran.out.rstrip("\n").split("\n") if ran.out)
+        shown = masked(ran.out, home).rstrip("\n").split("\n") if ran.out else []
+        yield from (f"\\{line}" if line.startswith(("#", "$ ", "!")) else line for line in shown)
         yield from ("! " + masked(shown, home) for shown in ran.err.rstrip("\n").split("\n") if ran.err)
         if ran.code:
             yield f"[exit {ran.code}]"

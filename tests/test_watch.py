@@ -16,7 +16,7 @@ from queue import SimpleQueue
 from typing import Any
 
 import pytest
-from conftest import age, snapshot, write_notes
+from conftest import age, snapshot, until, write_notes
 
 from memtool import heartbeat, observing
 from memtool.claim import Claim
@@ -720,10 +720,7 @@ class Live:
             self.error = error
 
     def until(self, there: Callable[[], object]) -> None:
-        deadline = time.monotonic() + 25
-        while not there():
-            assert time.monotonic() < deadline, self.said
-            time.sleep(0.02)
+        until(there, self.said)
 
     def indexed(self, word: str) -> list[str]:
         """Find a word in what is indexed, without looking at the notes."""

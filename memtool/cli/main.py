@@ -60,7 +60,10 @@ COMMANDS = {
     "move": ("writing", "give a note another path, and let all links follow"),
     "archive": ("writing", "move a note to archive/, where it is still found by name"),
     "restore": ("aging", "take a note out of archive/, to where it was before"),
-    "lifecycle": ("aging", "plan and do what time asks for: restore, merge, archive; each step can be undone"),
+    "lifecycle": (
+        "aging",
+        "plan and do what time asks for: restore, merge, archive; each step can be undone",
+    ),
     "fold": ("aging", "sum up old episodes in notes that cite their lines"),
     "undo": ("writing", "take one change back, or all of a session; later lines of others stay"),
     "catalog": ("making", "write MEMORY.md, the list of all notes"),

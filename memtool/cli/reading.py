@@ -107,6 +107,8 @@ def _search(memory: Memory, options: argparse.Namespace) -> int:
         render.answer(question, answer, explain=options.explain)
         if answer.leant:
             attending.leant(answer.leant)
+        if not answer and not options.archived and (many := memory.archived()):
+            render.err(f"# {render.counted(many, 'archived note')} not searched; --archived looks into them")
     if not options.as_of:
         usage.record(memory, options, "shown", [hit.anchor for hit in answer], question)
     return OK if answer else NO
@@ -123,6 +125,8 @@ def _show(memory: Memory, options: argparse.Namespace) -> int:
     else:
         for number, text in lines:
             render.numbered(number, text)
+        if options.anchor.startswith("archive/") and not options.as_of:
+            render.err("# it is archived; `memtool restore` brings it back, as opening it again will offer")
     if not options.as_of:
         anchor = Anchor.parse(options.anchor)
         usage.record(memory, options, "opened", [anchor._replace(path=memory.vault.resolve(anchor.path))])

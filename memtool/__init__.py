@@ -12,23 +12,23 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # importing `typing` for it would double what starting costs
 if TYPE_CHECKING:
-    from memtool.answer import Answer as Answer
-    from memtool.archivist import Archivist as Archivist
+    from memtool.answer.answer import Answer as Answer
+    from memtool.archivist.archivist import Archivist as Archivist
     from memtool.identity import Signature as Signature
-    from memtool.memory import Memory as Memory
-    from memtool.note import Anchor as Anchor
-    from memtool.query import Hit as Hit
+    from memtool.memory.memory import Memory as Memory
+    from memtool.note.note import Anchor as Anchor
+    from memtool.search.query import Hit as Hit
 
 __version__ = "0.1.0"
 __all__ = ["Anchor", "Answer", "Archivist", "Hit", "Memory", "Signature", "__version__"]
 
 _HOMES = {
-    "Memory": "memory",
+    "Memory": "memory.memory",
     "Signature": "identity",
-    "Answer": "answer",
-    "Archivist": "archivist",
-    "Anchor": "note",
-    "Hit": "query",
+    "Answer": "answer.answer",
+    "Archivist": "archivist.archivist",
+    "Anchor": "note.note",
+    "Hit": "search.query",
 }
 
 

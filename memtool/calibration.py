@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memtool.errors import UsageError
-from memtool.index import FileRow
+from memtool.index.index import FileRow
 
 #: Questions asked at most; more cost time and change little.
 QUESTIONS = 120

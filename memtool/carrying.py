@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from memtool import kinds, note, standing
+from memtool import kinds, standing
 from memtool.errors import Finding
 from memtool.identity import Signature
+from memtool.note import note
 
 _REASONS, _SOURCES = ("reason", "why"), ("source", "sources", "against", "url")
 

@@ -13,19 +13,19 @@ from threading import RLock
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 from memtool import config as configuration
-from memtool import coverage as covering
-from memtool import search as searching
 from memtool.config import Config
 from memtool.errors import EmbedderError, LockError, UsageError, VaultError
-from memtool.index import Index
-from memtool.index_file import DamagedError, discard, explain, inode, is_superseded
-from memtool.query import Meaning, Query
+from memtool.index.index import Index
+from memtool.index.index_file import DamagedError, discard, explain, inode, is_superseded
+from memtool.search import coverage as covering
+from memtool.search import search as searching
+from memtool.search.query import Meaning, Query
 from memtool.vault import Vault
 
 if TYPE_CHECKING:
     from memtool.calibration import Calibration
     from memtool.embedders.base import Embedder
-    from memtool.vectors import Vectors
+    from memtool.vectors.vectors import Vectors
 
 T = TypeVar("T")
 
@@ -156,7 +156,7 @@ class Derived:
         return self._vectors or self._open_vectors(None)
 
     def _open_vectors(self, width: int | None) -> Vectors:
-        from memtool.vectors import Vectors
+        from memtool.vectors.vectors import Vectors
 
         if self.embedder is None:
             why, fix = "the embedder is switched off", "set `embedder`, or search by words"
@@ -215,7 +215,7 @@ class Derived:
 
     def _tidy(self) -> None:
         """Join what was added bit by bit; let vectors go that no text needs, once that is worth it."""
-        from memtool import past_files
+        from memtool.index import past_files
 
         self.vectors.join()
         cache, spare = self.vault.cache, self.vectors.count - 2 * self.index.count("embeds")

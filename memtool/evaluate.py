@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from memtool.dates import get_date
 from memtool.errors import UsageError
+from memtool.tense.dates import get_date
 
 #: A hit longer than this never counts as strict.
 STRICT_LINES = 40

@@ -6,11 +6,11 @@ was made from would drown. Looks only at notes marked ``generated: true``.
 
 from __future__ import annotations
 
-from memtool.anchor import Anchor
 from memtool.errors import MemtoolError
-from memtool.index import Index
-from memtool.query import Leanings, Query
-from memtool.scoring import Ranked, Scored
+from memtool.index.index import Index
+from memtool.note.anchor import Anchor
+from memtool.search.query import Leanings, Query
+from memtool.search.scoring import Ranked, Scored
 
 #: Where the archivist puts its answers; no other folder is looked at.
 FOLDER = "answers"

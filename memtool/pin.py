@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
-from memtool.anchor import Anchor
 from memtool.lexical import fold, is_wide
+from memtool.note.anchor import Anchor
 
 SHORT = 12  # hex digits: for lines of one vault more than enough, and short enough to be quoted
 

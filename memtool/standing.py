@@ -10,11 +10,12 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 
-from memtool import kinds, note
-from memtool.dates import get_date
+from memtool import kinds
 from memtool.errors import Finding
-from memtool.stated import Stated, Verified
-from memtool.yaml_block import Value
+from memtool.note import note
+from memtool.note.yaml_block import Value
+from memtool.tense.dates import get_date
+from memtool.tense.stated import Stated, Verified
 
 #: Where a note says since when it holds, what stands first counting first; and when it was last true.
 _SINCE, _SEEN = ("valid_from", "created", "date"), ("updated", "modified")
@@ -102,7 +103,7 @@ def _verified(parsed: note.Note) -> Verified | None:
 def stands_at(parsed: note.Note, lines: str, digest: str) -> tuple[int, int]:
     """Find the lines that a verification covers, wherever they moved; (0, 0) when they were edited."""
     from memtool import pin
-    from memtool.anchor import Anchor
+    from memtool.note.anchor import Anchor
 
     first, _, last = lines.partition("-")
     if lines == "all":

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from memtool.index import Index
-from memtool.memory import Memory
-from memtool.refresh import RefreshReport
+from memtool.index.index import Index
+from memtool.memory.memory import Memory
+from memtool.refresh.refresh import RefreshReport
 
 
 class Told(Protocol):

@@ -121,7 +121,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Ran]]:
 def open_memory() -> Iterator[Callable[..., object]]:
     """Open vaults with the fake embedder, and close them at the end."""
     from memtool.embedders.fake import FakeEmbedder
-    from memtool.memory import Memory
+    from memtool.memory.memory import Memory
 
     opened: list[Memory] = []
 

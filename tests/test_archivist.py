@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from chat_server import serve_chat
 
-from memtool import Archivist, Memory, growth
+from memtool import Archivist, Memory
+from memtool.archivist import growth
 from memtool.embedders.fake import FakeEmbedder
 from memtool.errors import ChatError, UsageError
 

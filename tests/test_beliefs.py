@@ -12,11 +12,11 @@ from conftest import write_notes
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memtool import holding, subject
-from memtool.memory import Memory
-from memtool.rivals import Member
-from memtool.stated import Stated, keys, marks, named, pack, unpack
-from memtool.tense import BEGIN, END, Asked
+from memtool.beliefs import holding, subject
+from memtool.beliefs.rivals import Member
+from memtool.memory.memory import Memory
+from memtool.tense.stated import Stated, keys, marks, named, pack, unpack
+from memtool.tense.tense import BEGIN, END, Asked
 
 OpenMemory = Callable[..., Memory]
 NOW = "2024-01-15"
@@ -173,9 +173,9 @@ def test_notes_that_took_each_others_place_fold_nothing(notes: Callable[..., Mem
 
 
 def test_a_note_that_may_not_be_read_is_never_named(notes: Callable[..., Memory]) -> None:
-    from memtool import beliefs
-    from memtool.query import Query
-    from memtool.search import search
+    from memtool.beliefs import beliefs
+    from memtool.search.query import Query
+    from memtool.search.search import search
 
     memory = notes(PHONE)
     memory.refresh()
@@ -387,7 +387,7 @@ def test_days_of_other_zones_and_eras_are_days(notes: Callable[..., Memory]) -> 
     ],
 )
 def test_a_day_of_an_era_is_a_day(written: str, day: str) -> None:
-    from memtool.dates import get_date
+    from memtool.tense.dates import get_date
 
     when = get_date(written)
     assert when is not None and when.date().isoformat() == day
@@ -395,7 +395,7 @@ def test_a_day_of_an_era_is_a_day(written: str, day: str) -> None:
 
 @pytest.mark.parametrize("written", ["令和6年13月1日", "令和年", "令和6", "令和99年2月30日", "未来"])
 def test_a_day_of_an_era_that_is_none_is_none(written: str) -> None:
-    from memtool.dates import get_date
+    from memtool.tense.dates import get_date
 
     assert get_date(written) is None
 

@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from repositories import Repository
 
-from memtool.anchor import Anchor
-from memtool.blame import Blamer, Lines, Provenance, verified_line
 from memtool.git import Git
-from memtool.memory import Memory
-from memtool.recall import Recall
+from memtool.history.blame import Blamer, Lines, Provenance, verified_line
+from memtool.history.recall import Recall
+from memtool.memory.memory import Memory
+from memtool.note.anchor import Anchor
 from memtool.vault import Vault, blob
 
 Open = Callable[..., Memory]
@@ -136,7 +136,7 @@ def test_odd_names_subfolders_and_renames_are_followed(
 def test_a_large_note_is_looked_up_in_part(
     repository: Repository, asking: Callable[[], Asking], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memtool.blame.LARGE", 40)
+    monkeypatch.setattr("memtool.history.blame.LARGE", 40)
     text = f"---\nverified: true\n---\n{KEYS}"
     first = repository.commit("2026-01-05", {"a.md": text})
     second = repository.commit("2026-01-06", {"a.md": text.replace("weekly", "daily")})

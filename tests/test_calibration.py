@@ -8,7 +8,7 @@ import pytest
 
 from memtool import calibration
 from memtool.errors import UsageError
-from memtool.index import FileRow
+from memtool.index.index import FileRow
 
 
 def files(count: int, **facts: object) -> list[FileRow]:

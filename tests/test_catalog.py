@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from memtool.catalog import Listing, check, is_generated, line, rank, render, stale_pages
-from memtool.catalog_page import BEGIN, END
+from memtool.catalog.catalog import Listing, check, is_generated, line, rank, render, stale_pages
+from memtool.catalog.catalog_page import BEGIN, END
 from memtool.errors import NoteError, UsageError
 
 

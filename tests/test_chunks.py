@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memtool.blocks import ask_markdown, read_blocks
-from memtool.chunks import Cut, cut
-from memtool.note import parse
+from memtool.chunks.blocks import ask_markdown, read_blocks
+from memtool.chunks.chunks import Cut, cut
+from memtool.note.note import parse
 
 settings.register_profile("untimed", deadline=None)  # a busy machine is no failure
 settings.load_profile("untimed")

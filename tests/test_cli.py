@@ -92,7 +92,7 @@ def test_a_paused_loss_is_a_no(run: Run, vault: Path) -> None:
 
 
 def test_a_bug_shows_its_traceback(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from memtool.memory import Memory
+    from memtool.memory.memory import Memory
 
     def burst(*_: object, **__: object) -> None:
         raise ZeroDivisionError("a bug")
@@ -105,7 +105,7 @@ def test_a_bug_shows_its_traceback(run: Run, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_an_interrupt_is_130(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from memtool.memory import Memory
+    from memtool.memory.memory import Memory
 
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt

@@ -12,12 +12,14 @@ from pathlib import Path
 import pytest
 from conftest import Ran, write_notes
 
-from memtool import accounts, amending, commit_ledger, commits, door
-from memtool.commit_message import Edit, Signature, message, renames, signature, subject
-from memtool.commits import Ask, CommitReport
+from memtool.commits import commit_ledger, commits
+from memtool.commits.commit_message import Edit, Signature, message, renames, signature, subject
+from memtool.commits.commit_report import CommitReport
+from memtool.commits.commits import Ask
+from memtool.door import accounts, amending, door
 from memtool.errors import UsageError
 from memtool.gathering import due
-from memtool.memory import Memory
+from memtool.memory.memory import Memory
 from memtool.staging import Patience
 from memtool.vault import Vault, blob
 
@@ -794,7 +796,7 @@ def test_a_template_or_an_editor_of_the_user_changes_nothing(vault: Path) -> Non
 
 def test_many_writers_at_once_lose_no_note_and_make_no_empty_commit(vault: Path) -> None:
     code = (
-        "import sys; from memtool.memory import Memory; from memtool.commit_message import Signature\n"
+        "import sys; from memtool import Memory, Signature\n"
         "with Memory.open(sys.argv[1], embedder='none') as memory:\n"
         "    for number in range(4):\n"
         "        memory.add(f'Note {sys.argv[2]} {number}.', by=Signature(f'agent/w{sys.argv[2]}'))\n"

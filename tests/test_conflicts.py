@@ -12,13 +12,13 @@ import pytest
 from chat_server import serve_chat
 from conftest import Ran, age
 
-from memtool import claims
-from memtool.accord import agree
-from memtool.differing import compare
+from memtool.conflicts import claims
+from memtool.conflicts.accord import agree
+from memtool.conflicts.differing import compare
+from memtool.conflicts.values import values
 from memtool.errors import UsageError
 from memtool.llm import Chat
-from memtool.memory import Memory
-from memtool.values import values
+from memtool.memory.memory import Memory
 
 
 def kind(one: str, other: str, *, title: str = "") -> str:
@@ -251,7 +251,9 @@ def test_only_what_changed_is_compared_again(tmp_path: Path, monkeypatch: pytest
     with opened(make(tmp_path)) as memory:
         assert len(memory.conflicts()) == 1
         with monkeypatch.context() as context:
-            context.setattr("memtool.confronting.of_notes", lambda *_: pytest.fail("nothing changed"))
+            context.setattr(
+                "memtool.conflicts.confronting.of_notes", lambda *_: pytest.fail("nothing changed")
+            )
             assert len(memory.conflicts()) == 1
         text = ONE.replace("30 days", "60 days")
         (tmp_path / "ops" / "backups.md").write_text(text, encoding="utf-8")

@@ -11,11 +11,11 @@ from conftest import NOW
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memtool.context import NOTICE, Item, both_ends, pack
+from memtool.context.context import NOTICE, Item, both_ends, pack
 from memtool.embedders.fake import FakeEmbedder
 from memtool.errors import UsageError
-from memtool.memory import Memory
-from memtool.search import cost
+from memtool.memory.memory import Memory
+from memtool.search.search import cost
 
 
 def relevant(at: int, text: str, worth: float = 1.0, path: str = "") -> Item:

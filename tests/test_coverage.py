@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from conftest import write_notes
 
-from memtool.coverage import Coverage
 from memtool.embedders.fake import FakeEmbedder
 from memtool.errors import EmbedderError
-from memtool.memory import Memory
+from memtool.memory.memory import Memory
+from memtool.search.coverage import Coverage
 
 OpenMemory = Callable[..., Memory]
 
@@ -79,7 +79,7 @@ def test_a_bound_is_kept_and_the_next_run_goes_on(dated: Path, open_memory: Open
 def test_an_embedder_that_fails_keeps_what_was_done(
     vault: Path, open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from memtool import coverage
+    from memtool.search import coverage
 
     monkeypatch.setattr(coverage, "BATCH", 8)
     memory = open_memory(vault, embedder=Recording(fail_from=24))
@@ -223,7 +223,7 @@ def test_a_word_that_stands_in_one_note_finds_it_though_its_vector_is_missing(
 def test_a_search_of_a_vault_that_is_far_behind_catches_up_a_little(
     tmp_path: Path, open_memory: OpenMemory
 ) -> None:
-    from memtool.answering import SEARCH_EMBEDS
+    from memtool.answer.answering import SEARCH_EMBEDS
 
     vault = write_notes(
         tmp_path / "v", {f"{n}.md": f"# Note {n}\n\nOwl number {n}.\n" for n in range(SEARCH_EMBEDS)}

@@ -11,11 +11,11 @@ from conftest import Ran, age, write_notes
 from test_resolve import Repository
 
 from memtool import heartbeat
-from memtool.doctor import LOOKS, Diagnosis, State
+from memtool.checks.doctor import LOOKS, Diagnosis, State
+from memtool.checks.meanings import MEANINGS
 from memtool.embedders.fake import FakeEmbedder
 from memtool.errors import EmbedderError
-from memtool.meanings import MEANINGS
-from memtool.memory import Memory
+from memtool.memory.memory import Memory
 
 PLAIN = "---\ntitle: Quay\ndescription: The quay\n---\n\n# Quay\n\nThe quay is long and made of stone.\n"
 NOON = 1_800_000_000.0  # a clock that stands still, far from any file's time unless a test sets that

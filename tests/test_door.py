@@ -14,12 +14,14 @@ from pathlib import Path
 import pytest
 from conftest import Ran, write_notes
 
-from memtool import accounts, bases, commit_queue, commits, git_hooks, plain_git, quick_commit
-from memtool.commit_message import Edit
+from memtool import git_hooks
+from memtool.commits import commit_queue, commits, plain_git, quick_commit
+from memtool.commits.commit_message import Edit
+from memtool.door import accounts, bases
 from memtool.errors import ConflictError, MemtoolError, PathError, PolicyError, SecretError, UsageError
 from memtool.git import Git
 from memtool.identity import HUMAN, Signature
-from memtool.memory import Memory
+from memtool.memory.memory import Memory
 from memtool.staging import Patience
 
 OpenMemory = Callable[..., Memory]
@@ -659,7 +661,7 @@ WRITER = """
 import json, sys
 from memtool.errors import MemtoolError
 from memtool.identity import Signature
-from memtool.memory import Memory
+from memtool.memory.memory import Memory
 told = {"accepted": [], "refused": []}
 with Memory.open(sys.argv[1], embedder="none") as memory:
     for number in range(20):

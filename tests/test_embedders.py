@@ -16,7 +16,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memtool import npz
 from memtool.embedders import open_embedder
 from memtool.embedders.base import Calibration, Embedder, is_blank, prepare, unit_rows
 from memtool.embedders.e5 import FOLDER, E5Embedder
@@ -24,6 +23,7 @@ from memtool.embedders.e5.tokens import LIMIT, Pieces, Tokenizer, load_whole
 from memtool.embedders.fake import FakeEmbedder
 from memtool.embedders.function import FunctionEmbedder
 from memtool.errors import ConfigError, EmbedderError
+from memtool.vectors import npz
 
 TEXTS = [
     "Rotate the staging key with `make rotate`, then restart both workers.",

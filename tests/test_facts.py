@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_resolve import Repository
 
-from memtool import note
 from memtool.errors import PathError, UsageError
-from memtool.facts import Fact, facts
-from memtool.fields import fields
+from memtool.facts.facts import Fact, facts
+from memtool.facts.fields import fields
+from memtool.note import note
 from memtool.vault import Vault
 
 

@@ -13,12 +13,13 @@ import pytest
 from chat_server import ChatServer, serve_chat
 from conftest import Ran, snapshot, write_notes
 
-from memtool import folded, note, topics
-from memtool.aged import aged
 from memtool.errors import UsageError
 from memtool.identity import signature
-from memtool.memory import Memory
-from memtool.usage import Use
+from memtool.lifecycle import folded, topics
+from memtool.lifecycle.aged import aged
+from memtool.memory.memory import Memory
+from memtool.note import note
+from memtool.usage.usage import Use
 
 NOW = "2026-03-01"
 

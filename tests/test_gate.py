@@ -8,11 +8,11 @@ import pytest
 from conftest import write_notes
 from repositories import Repository
 
-from memtool import gate
 from memtool.embedders.fake import FakeEmbedder
 from memtool.errors import MemtoolError, PolicyError, SecretError
 from memtool.identity import HUMAN, Signature
-from memtool.memory import Memory
+from memtool.memory.memory import Memory
+from memtool.policy import gate
 from memtool.vault import Vault, digest
 from memtool.writer import Change
 
@@ -82,7 +82,7 @@ def test_lines_may_be_added_where_none_may_be_changed(ruled: Repository) -> None
 
 
 def test_an_agents_change_waits_for_review_until_a_person_commits_that_note(ruled: Repository) -> None:
-    from memtool import reviews
+    from memtool.review import reviews
 
     with opened(ruled, "agent/scribe") as memory:
         memory.append("runbooks/deploy.md", "Then look at it.")

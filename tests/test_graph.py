@@ -12,10 +12,13 @@ import planted_links
 import pytest
 from conftest import Ran
 
-from memtool import evaluate, fields, inquiry, note, relations
+from memtool import evaluate
 from memtool.errors import MemtoolError, PathError
-from memtool.graph import Graph
-from memtool.memory import Memory
+from memtool.facts import fields
+from memtool.links import inquiry, relations
+from memtool.links.graph import Graph
+from memtool.memory.memory import Memory
+from memtool.note import note
 
 
 @pytest.fixture

@@ -9,12 +9,12 @@ import pytest
 from conftest import Ran
 from repositories import Repository
 
-from memtool import history, moments
-from memtool.anchor import Anchor
 from memtool.errors import GitError, PathError, UsageError
-from memtool.facts import facts
+from memtool.facts.facts import facts
 from memtool.git import Git
-from memtool.memory import Memory
+from memtool.history import history, moments
+from memtool.memory.memory import Memory
+from memtool.note.anchor import Anchor
 from memtool.vault import Vault
 
 Open = Callable[..., Memory]

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 from conftest import Ran, age, write_notes
 
-from memtool import hook_log, transcript
+from memtool import hook_log
+from memtool.hooks import transcript
 
 Hook = Callable[..., Ran]
 
@@ -412,7 +413,7 @@ def test_a_fault_of_ours_is_recorded_without_what_notes_or_prompts_say(
     def fail(*_: object) -> str:
         raise RuntimeError("the prompt said: my secret")
 
-    monkeypatch.setattr("memtool.hooks.on_prompt", fail)
+    monkeypatch.setattr("memtool.hooks.hooks.on_prompt", fail)
 
     assert hook("UserPromptSubmit", prompt="my secret") == Ran(0, "", "")
     assert failures(home) == ["error"]

@@ -12,10 +12,10 @@ import pytest
 from conftest import Ran, snapshot, write_notes
 from embeddings_server import TRIGGER, Server, serve
 
-from memtool import note
 from memtool.errors import MemtoolError, PathError
-from memtool.index_check import contents
-from memtool.memory import Memory
+from memtool.index.index_check import contents
+from memtool.memory.memory import Memory
+from memtool.note import note
 
 OpenMemory = Callable[..., Memory]
 

@@ -11,10 +11,10 @@ from conftest import snapshot, write_notes
 from repositories import Repository
 from test_hostile import changed_lines, findings, make, places, titles
 
-from memtool import note
-from memtool.commit_message import Signature
-from memtool.index_check import contents
-from memtool.memory import Memory
+from memtool.commits.commit_message import Signature
+from memtool.index.index_check import contents
+from memtool.memory.memory import Memory
+from memtool.note import note
 
 __all__ = ["make"]  # the fixture
 

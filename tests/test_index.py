@@ -14,12 +14,14 @@ from pathlib import Path
 import pytest
 from conftest import write_notes
 
-from memtool import index_file, lexical, reading
+from memtool import lexical
 from memtool.errors import LockError, VaultError
-from memtool.index import Index
-from memtool.index_check import contents, problems
-from memtool.index_file import DamagedError
-from memtool.memory import Memory
+from memtool.index import index_file
+from memtool.index.index import Index
+from memtool.index.index_check import contents, problems
+from memtool.index.index_file import DamagedError
+from memtool.memory.memory import Memory
+from memtool.refresh import reading
 
 STAT = (1, 2, 3, 4)
 
@@ -304,7 +306,7 @@ def test_what_a_disk_refuses_is_no_damage() -> None:
 
 CHILD = (
     "import sys\n"
-    "from memtool.memory import Memory\n"
+    "from memtool.memory.memory import Memory\n"
     "with Memory.open(sys.argv[1], embedder='none') as memory:\n"
     "    report = memory.refresh()\n"
     "    assert len(memory.index.stats()) == int(sys.argv[2]), report\n"

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from conftest import GARDEN, write_notes
 
-from memtool import intake
-from memtool.intake import Cutting, ReaderError, Same, Unread, Wanted
+from memtool.refresh import intake
+from memtool.refresh.intake import Cutting, ReaderError, Same, Unread, Wanted
 from memtool.vault import Vault
 
 
@@ -132,7 +132,7 @@ def test_a_note_that_cannot_be_read_is_an_outcome_like_others(many: Vault) -> No
 def test_a_program_that_reads_in_a_thread_without_a_main_guard_can_do_it_too(many: Vault) -> None:
     script = many.root.parent / "script.py"
     script.write_text(
-        "import sys\nfrom memtool import intake\nfrom memtool.vault import Vault\n"
+        "import sys\nfrom memtool.refresh import intake\nfrom memtool.vault import Vault\n"
         "vault = Vault.open(sys.argv[1])\n"
         "wanted = [intake.Wanted(path, '') for path in vault.walk().stats]\n"
         "print(len(list(intake.read(vault, wanted, intake.Cutting()))))\n",

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memtool import json_edit, toml_switch
 from memtool.errors import ConfigError
+from memtool.hooks import json_edit, toml_switch
 
 KEYS = st.text(max_size=5)
 VALUES = st.recursive(

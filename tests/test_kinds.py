@@ -10,7 +10,7 @@ from conftest import write_notes
 
 from memtool import carrying, kinds
 from memtool.identity import HUMAN, Signature, signature
-from memtool.memory import Memory
+from memtool.memory.memory import Memory
 
 AGENT = signature("agent/planner")
 

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from conftest import Ran, write_notes
 
-from memtool import leaning, projections, sessions, vagueness
-from memtool.anchor import Anchor
 from memtool.embedders.base import Matrix
 from memtool.embedders.fake import FakeEmbedder
 from memtool.errors import PathError, PolicyError, UsageError
-from memtool.memory import Memory
-from memtool.session import SHAPES
+from memtool.memory.memory import Memory
+from memtool.note.anchor import Anchor
+from memtool.session import leaning, projections, sessions, vagueness
+from memtool.session.session import SHAPES
 
 PLACES = ("harbour", "castle", "orchard", "library", "station", "brewery", "theatre", "quarry")
 THINGS = ("gates", "bells", "lamps", "stairs", "carts", "maps", "ropes", "doors", "tiles", "clocks")

@@ -14,13 +14,16 @@ from conftest import Ran, snapshot, write_notes
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memtool import kinds, likeness, merged, usage
+from memtool import kinds
+from memtool.conflicts import likeness
 from memtool.errors import GitError, UsageError
 from memtool.identity import signature
-from memtool.memory import Memory
-from memtool.strength import importance, is_lasting, strength
-from memtool.surroundings import Surroundings
-from memtool.usage import Use
+from memtool.lifecycle import merged
+from memtool.lifecycle.strength import importance, is_lasting, strength
+from memtool.links.surroundings import Surroundings
+from memtool.memory.memory import Memory
+from memtool.usage import usage
+from memtool.usage.usage import Use
 from memtool.vault import Vault
 
 NOW = "2026-03-01"
@@ -385,8 +388,8 @@ def test_an_archived_note_is_found_only_where_the_archive_is_searched(memory: Me
 
 
 def test_a_vault_without_an_archive_is_searched_as_ever(memory: Memory) -> None:
-    from memtool import search
-    from memtool.query import Query
+    from memtool.search import search
+    from memtool.search.query import Query
 
     memory.refresh()
 

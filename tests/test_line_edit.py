@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memtool import line_edit, three_way
+from memtool.door import line_edit, three_way
+from memtool.door.line_edit import append, replace
 from memtool.errors import NoteError, UsageError
-from memtool.line_edit import append, replace
 
 
 @pytest.mark.parametrize(

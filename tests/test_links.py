@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from memtool.links import find, rebase, rewrite
+from memtool.links.links import find, rebase, rewrite
 
 OLD, NEW = "ops/plan.md", "archive/計画 (1).md"
 

@@ -21,7 +21,7 @@ from memtool.mcp_server import resources, shape
 from memtool.mcp_server.desk import Desk
 from memtool.mcp_server.protocol import Reception
 from memtool.mcp_server.tools import TOOLS, call
-from memtool.memory import Memory
+from memtool.memory.memory import Memory
 
 pytestmark = pytest.mark.timeout(60)
 

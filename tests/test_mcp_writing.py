@@ -11,9 +11,9 @@ import pytest
 from mcp import Client
 from test_mcp import called, error, git, talk, value
 
-from memtool import index_file
+from memtool.index import index_file
 from memtool.mcp_server import desk
-from memtool.memory import Memory
+from memtool.memory.memory import Memory
 
 pytestmark = pytest.mark.timeout(60)
 

@@ -14,7 +14,7 @@ from conftest import snapshot, write_notes
 import memtool
 from memtool.embedders.fake import FakeEmbedder
 from memtool.errors import EmbedderError, PathError, StaleError, UsageError, VaultError
-from memtool.memory import Memory
+from memtool.memory.memory import Memory
 
 OpenMemory = Callable[..., Memory]
 MODES = ("hybrid", "lexical", "semantic")
@@ -281,7 +281,7 @@ def test_a_note_without_a_day_has_the_day_of_its_file(tmp_path: Path, open_memor
 
 
 def test_a_budget_bounds_what_is_read(vault: Path, open_memory: OpenMemory) -> None:
-    from memtool.search import cost
+    from memtool.search.search import cost
 
     memory = open_memory(vault)
     answer = memory.search("garden plots water", limit=50, min_score=-1, budget=200)
@@ -366,7 +366,7 @@ def test_fresh_refuses_an_answer_that_leaves_bytes_out(vault: Path, open_memory:
 def test_a_busy_index_is_told_of_and_does_not_stay_told(
     vault: Path, open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from memtool.index import Index
+    from memtool.index.index import Index
 
     memory, other = open_memory(vault), open_memory(vault)
     memory.search("keys", mode="lexical")

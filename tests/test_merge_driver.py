@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from conftest import Ran, snapshot, write_notes
 
-from memtool.drivers import install, remove
 from memtool.git import Git
-from memtool.memory import Memory
-from memtool.merging import merge_catalog, merge_note
+from memtool.memory.memory import Memory
+from memtool.merging.drivers import install, remove
+from memtool.merging.merging import merge_catalog, merge_note
 
 HEAD = "---\ntitle: Staging\ntags: [a, b]\nupdated: 2026-01-01\n---\n"
 BODY = "\n# Staging\n\nOne.\n\nTwo.\n\nThree.\n"

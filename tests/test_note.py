@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memtool.errors import NoteError, UsageError
-from memtool.front_matter import read_plain
-from memtool.note import Anchor, Note, get_date, get_list, get_text, parse, set_key
-from memtool.yaml_block import read_yaml
+from memtool.note.front_matter import read_plain
+from memtool.note.note import Anchor, Note, get_date, get_list, get_text, parse, set_key
+from memtool.note.yaml_block import read_yaml
 
 settings.register_profile("untimed", deadline=None)  # a busy machine is no failure
 settings.load_profile("untimed")

@@ -9,8 +9,9 @@ from conftest import write_notes
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memtool import coverage, passages
-from memtool.memory import Memory
+from memtool.chunks import passages
+from memtool.memory.memory import Memory
+from memtool.search import coverage
 
 LINES = st.lists(st.text("ab .。鍵\t", max_size=300), min_size=1, max_size=12)
 

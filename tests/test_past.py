@@ -14,12 +14,12 @@ import pytest
 from conftest import GARDEN, Ran
 from repositories import Repository
 
-from memtool import past_files
-from memtool.anchor import Anchor
 from memtool.embedders.fake import FakeEmbedder
 from memtool.errors import PathError, UsageError
-from memtool.index_check import compare
-from memtool.memory import Memory
+from memtool.index import past_files
+from memtool.index.index_check import compare
+from memtool.memory.memory import Memory
+from memtool.note.anchor import Anchor
 
 Open = Callable[..., Memory]
 
@@ -163,7 +163,7 @@ def test_moving_between_moments_gives_what_a_fresh_index_gives(
         stored = {file.path: file.blob for file in past.index.files().values()}
         past.close()
 
-        from memtool import history
+        from memtool.history import history
 
         commit = memory.past.asof.find(when).revision.revision
         assert stored == history.tree(memory.past.git, commit)
@@ -431,8 +431,8 @@ def test_two_processes_may_begin_the_same_moment_at_once(repository: Repository,
 #: Fills an index of the past and is killed by its parent in the middle of a note.
 HALF_WAY = """
 import sys, time
-from memtool import reading
-from memtool.memory import Memory
+from memtool.refresh import reading
+from memtool.memory.memory import Memory
 from memtool.embedders.fake import FakeEmbedder
 
 parse, seen = reading.parse, []

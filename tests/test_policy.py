@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from memtool import policy
-from memtool.policy import Policy
+from memtool.policy import policy
+from memtool.policy.policy import Policy
 from memtool.vault import Vault
 
 RULES = """

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 from repositories import Repository
 
-from memtool import git_hooks, policy_check
+from memtool import git_hooks
 from memtool.cli.main import main
 from memtool.errors import UsageError
 from memtool.git import Git
+from memtool.policy import policy_check
 from memtool.vault import Vault
 
 TOKEN = "gh" + "p_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"

@@ -13,12 +13,12 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memtool import refresh
-from memtool.anchor import Anchor
 from memtool.embedders.fake import FakeEmbedder
-from memtool.index import Index
-from memtool.index_check import contents, links, problems, vocabulary
-from memtool.memory import Memory
+from memtool.index.index import Index
+from memtool.index.index_check import contents, links, problems, vocabulary
+from memtool.memory.memory import Memory
+from memtool.note.anchor import Anchor
+from memtool.refresh import refresh
 from memtool.vault import Vault
 
 FEW = settings(

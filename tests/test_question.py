@@ -6,8 +6,9 @@ from collections import Counter
 
 import pytest
 
-from memtool import lexical, question
-from memtool.index import Row
+from memtool import lexical
+from memtool.index.index import Row
+from memtool.search import question
 
 TEXTS = [
     "Rotate the staging key every week.",

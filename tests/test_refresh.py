@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 from conftest import write_notes
 
-from memtool import intake, refresh
-from memtool.index import Index
-from memtool.memory import Memory
-from memtool.refresh import RefreshReport
+from memtool.index.index import Index
+from memtool.memory.memory import Memory
+from memtool.refresh import intake, refresh
+from memtool.refresh.refresh import RefreshReport
 from memtool.vault import Vault
 
 LATER = 4_000_000_000 * 10**9
@@ -374,8 +374,8 @@ def test_a_renamed_note_and_a_second_refresh_embed_nothing(
 
 SLOWLY = (
     "import sys, time\n"
-    "from memtool import refresh\n"
-    "from memtool.memory import Memory\n"
+    "from memtool.refresh import refresh\n"
+    "from memtool.memory.memory import Memory\n"
     "refresh.BATCH = 10\n"
     "def slowly(outcomes, total):\n"
     "    for number, outcome in enumerate(outcomes):\n"
@@ -451,7 +451,7 @@ def test_searches_while_notes_are_rewritten_never_fail_and_never_mix(
 SEARCHING = (
     "import sys\n"
     "from memtool.embedders.fake import FakeEmbedder\n"
-    "from memtool.memory import Memory\n"
+    "from memtool.memory.memory import Memory\n"
     "with Memory.open(sys.argv[1], embedder=FakeEmbedder()) as memory:\n"
     "    for _ in range(40):\n"
     "        for hit in memory.search('owl', limit=5):\n"

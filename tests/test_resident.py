@@ -18,13 +18,14 @@ import pytest
 from conftest import Ran, age, until, write_notes
 
 import memtool
-from memtool import client, hook_client, resident
+from memtool import client, hook_client
 from memtool.cli.serving import answering
 from memtool.client import GREETING
 from memtool.errors import LockError, VaultError
-from memtool.memory import Memory
-from memtool.resident import Reply, Request, Resident
-from memtool.service import Service, Wish
+from memtool.memory.memory import Memory
+from memtool.resident import resident
+from memtool.resident.resident import Reply, Request, Resident
+from memtool.resident.service import Service, Wish
 from memtool.unchanged import Unchanged
 from memtool.vault import Vault
 
@@ -606,7 +607,7 @@ def test_it_ends_when_idle(home: Path, serve: Callable[..., Served]) -> None:
 def test_it_never_outlives_its_vault(
     home: Path, serve: Callable[..., Served], ask: Asked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memtool.service.TICK_S", 0.1)
+    monkeypatch.setattr("memtool.resident.service.TICK_S", 0.1)
     served = serve(home, watch=False)
     served.until(lambda: ask("search", "--vault", str(home), "pump"))
     served.until(lambda: shutil.rmtree(home, ignore_errors=True) or not home.exists())
@@ -633,7 +634,7 @@ def test_a_watcher_beside_a_server_says_that_another_one_answers(
 def test_a_removed_socket_is_made_again(
     home: Path, serve: Callable[..., Served], ask: Asked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memtool.service.TICK_S", 0.1)
+    monkeypatch.setattr("memtool.resident.service.TICK_S", 0.1)
     served = serve(home, watch=False)
     served.until(lambda: ask("search", "--vault", str(home), "pump"))
     shutil.rmtree(home / ".memtool")

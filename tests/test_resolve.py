@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memtool import pin
-from memtool.anchor import Anchor
 from memtool.errors import NoteError, PathError, UsageError
-from memtool.resolve import Resolution, cite, resolve
+from memtool.note.anchor import Anchor
+from memtool.resolve.resolve import Resolution, cite, resolve
 from memtool.vault import Vault
 
 KEYS = """# Staging

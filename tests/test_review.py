@@ -17,11 +17,11 @@ import pytest
 from conftest import Ran
 from repositories import Repository
 
-from memtool import review_log, reviews
 from memtool.cli import terminal
 from memtool.errors import PolicyError
 from memtool.identity import Signature
-from memtool.memory import Memory
+from memtool.memory.memory import Memory
+from memtool.review import review_log, reviews
 from memtool.vault import Vault
 
 Run = Callable[..., Ran]

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memtool import scoring
-from memtool.index import Row
-from memtool.question import Words
-from memtool.scoring import Measured, Nearness
+from memtool.index.index import Row
+from memtool.search import scoring
+from memtool.search.question import Words
+from memtool.search.scoring import Measured, Nearness
 
 
 def chunk(

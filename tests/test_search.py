@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from conftest import write_notes
 
-from memtool.memory import Memory
-from memtool.search import cost, matches
+from memtool.memory.memory import Memory
+from memtool.search.search import cost, matches
 
 HERE = Path(__file__).parent
 OpenMemory = Callable[..., Memory]

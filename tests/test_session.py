@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memtool import session
-from memtool.session import SHAPES, Array, Projection, State
+from memtool.session import session
+from memtool.session.session import SHAPES, Array, Projection, State
 
 WIDTH = 64
 

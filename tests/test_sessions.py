@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from memtool import session, sessions
-from memtool.anchor import Anchor
 from memtool.errors import UsageError
-from memtool.memory import Memory
-from memtool.sessions import Event, Unit
+from memtool.memory.memory import Memory
+from memtool.note.anchor import Anchor
+from memtool.session import session, sessions
+from memtool.session.sessions import Event, Unit
 from memtool.vault import Vault
 
 PROJECTION = session.random_basis(48)
@@ -205,8 +205,8 @@ def test_a_failed_write_leaves_the_old_state_and_no_scraps(place: Vault) -> None
 
 COUNT_UP = """
 import sys
-from memtool import sessions
-from memtool.sessions import Event, Unit
+from memtool.session import sessions
+from memtool.session.sessions import Event, Unit
 from memtool.vault import Vault
 vault, who = Vault.open(sys.argv[1]), sys.argv[2]
 for number in range(20):

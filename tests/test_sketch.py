@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from memtool.embedders.base import Calibration
-from memtool.query import Meaning, Query
-from memtool.sketch import Sketch
-from memtool.vectors import Vectors
+from memtool.hooks.sketch import Sketch
+from memtool.search.query import Meaning, Query
+from memtool.vectors.vectors import Vectors
 
 
 def rows(count: int, seed: int, width: int = 96) -> np.ndarray:

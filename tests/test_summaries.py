@@ -14,10 +14,10 @@ from conftest import NOW
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memtool import folding, specificity, summaries, turns
-from memtool.folding import Text, fold
+from memtool.folding import folding, specificity, summaries, turns
+from memtool.folding.folding import Text, fold
+from memtool.folding.turns import Turn
 from memtool.llm import Chat
-from memtool.turns import Turn
 from memtool.vault import Vault
 
 MINUTES = Path(__file__).parent / "minutes"

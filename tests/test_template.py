@@ -11,7 +11,7 @@ from conftest import Ran, snapshot, write_notes
 
 from memtool import template
 from memtool.errors import MemtoolError, VaultError
-from memtool.memory import Memory
+from memtool.memory.memory import Memory
 
 Run = Callable[..., Ran]
 

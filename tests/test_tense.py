@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memtool.tense import BEGIN, END, Asked, read
+from memtool.tense.tense import BEGIN, END, Asked, read
 
 TODAY = date(2024, 1, 15)
 

@@ -14,15 +14,17 @@ from typing import Any
 import pytest
 from conftest import Ran
 
-from memtool import ledger, secrets, tool_calls, tool_counsel, tool_notes, tool_record, toolmemory
+from memtool import secrets
 from memtool.errors import UsageError, VaultError
 from memtool.identity import Signature
-from memtool.ledger import Sums
-from memtool.memory import Memory
-from memtool.odds import Outcome, estimate
-from memtool.tool_calls import error_kind, keep, template
-from memtool.tool_upkeep import ToolNotes
-from memtool.toolmemory import Advice, advise
+from memtool.memory.memory import Memory
+from memtool.resident.tool_upkeep import ToolNotes
+from memtool.tools import tool_calls, tool_counsel, tool_notes, tool_record, toolmemory
+from memtool.tools.odds import Outcome, estimate
+from memtool.tools.tool_calls import error_kind, keep, template
+from memtool.tools.toolmemory import Advice, advise
+from memtool.usage import ledger
+from memtool.usage.ledger import Sums
 from memtool.vault import Vault
 
 DAY = 86_400.0
@@ -345,8 +347,8 @@ def test_advice_finds_the_hidden_best_and_follows_when_it_breaks() -> None:
 def test_processes_that_log_at_once_lose_and_tear_nothing(tmp_path: Path) -> None:
     code = """
 import sys
-from memtool import toolmemory
-from memtool.memory import Memory
+from memtool.tools import toolmemory
+from memtool.memory.memory import Memory
 toolmemory.BYTES = 50_000
 with Memory.open(sys.argv[1], embedder="none") as memory:
     for number in range(200):

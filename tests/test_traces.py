@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from conftest import Ran, write_notes
 
-from memtool import traces
 from memtool.embedders.fake import FakeEmbedder
 from memtool.errors import PolicyError, UsageError
-from memtool.memory import Memory
+from memtool.memory.memory import Memory
+from memtool.traces import traces
 
 Run = Callable[..., Ran]
 NOTES: dict[str, str | bytes] = {
@@ -299,7 +299,7 @@ def test_what_was_superseded_is_told_under_which_note(folder: Path) -> None:
 def test_the_vector_of_what_was_not_proposed_is_measured(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from memtool import search
+    from memtool.search import search
 
     monkeypatch.setattr(search, "PROPOSALS", 1)
     monkeypatch.setattr(search, "NOTES", 0)

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from conftest import NOW, Ran
 
-from memtool import turns
 from memtool.errors import UsageError
+from memtool.folding import turns
 from memtool.vault import Vault
 
 

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from conftest import Ran, write_notes
 
-from memtool import ledger, unopened, usage
-from memtool.anchor import Anchor
-from memtool.ledger import Ledger
-from memtool.memory import Memory
-from memtool.usage import Use
+from memtool.memory.memory import Memory
+from memtool.note.anchor import Anchor
+from memtool.usage import ledger, unopened, usage
+from memtool.usage.ledger import Ledger
+from memtool.usage.usage import Use
 from memtool.vault import Vault
 
 HEAP = "compost/hot-heap.md"
@@ -195,7 +195,8 @@ def test_more_notes_than_are_kept_become_one_sum(tmp_path: Path, monkeypatch: py
 def test_processes_that_record_at_once_lose_nothing(tmp_path: Path) -> None:
     code = """
 import sys
-from memtool import ledger, usage
+from memtool.usage import ledger
+from memtool.usage import usage
 from memtool.vault import Vault
 vault = Vault.open(sys.argv[1])
 vault.prepare(vault.state)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from memtool.catalog import Listing, check, is_generated, render
+from memtool.catalog.catalog import Listing, check, is_generated, render
 
 HERE = Path(__file__).parent
 TEMPLATE = HERE.parent / "vault_template"

@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memtool import npz, packing
+from memtool.chunks.passages import digest
 from memtool.errors import VaultError
-from memtool.passages import digest
-from memtool.vectors import Matrix, Vectors
+from memtool.vectors import npz, packing
+from memtool.vectors.vectors import Matrix, Vectors
 
 WIDTH = 8
 

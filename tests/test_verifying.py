@@ -14,17 +14,18 @@ from pathlib import Path
 import pytest
 from conftest import write_notes
 
-from memtool import note, standing
+from memtool import standing
 from memtool.cli.main import main
 from memtool.config import Config
 from memtool.embedders.fake import FakeEmbedder
 from memtool.errors import ConfigError, PolicyError, UsageError
-from memtool.memory import Memory
-from memtool.reviewing import Review
-from memtool.stated import Stated, Verified
+from memtool.memory.memory import Memory
+from memtool.note import note
+from memtool.tense.stated import Stated, Verified
 from memtool.vault import Vault
-from memtool.watched import Looker
-from memtool.watches import RefusedError, Watch, parse
+from memtool.watches.reviewing import Review
+from memtool.watches.watched import Looker
+from memtool.watches.watches import RefusedError, Watch, parse
 
 PUMP = (
     "---\ntitle: Pump # ours\ntags: [水]\n---\n\n# Pump\n\n"

@@ -18,16 +18,17 @@ from typing import Any
 import pytest
 from conftest import age, snapshot, until, write_notes
 
-from memtool import heartbeat, observing
+from memtool import heartbeat
 from memtool.claim import Claim
 from memtool.embedders.fake import FakeEmbedder
 from memtool.errors import EmbedderError, GitError, LockError
-from memtool.memory import Memory
-from memtool.observing import Blind, Source, count_watches, remote_mount
-from memtool.resident import Answer
-from memtool.service import Service, Wish
-from memtool.settling import FLOOD, Event, Pending, sort
-from memtool.watch import SLICE, Ended, Superseded, Watch, taker
+from memtool.memory.memory import Memory
+from memtool.resident.resident import Answer
+from memtool.resident.service import Service, Wish
+from memtool.watch import observing
+from memtool.watch.observing import Blind, Source, count_watches, remote_mount
+from memtool.watch.settling import FLOOD, Event, Pending, sort
+from memtool.watch.watch import SLICE, Ended, Superseded, Watch, taker
 
 DOUBT = Event("", "doubt")
 

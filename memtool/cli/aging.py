@@ -13,9 +13,9 @@ from memtool.cli.main import FAILED, NO, OK
 from memtool.errors import UsageError
 
 if TYPE_CHECKING:
-    from memtool.enacting import Result
-    from memtool.memory import Memory
-    from memtool.plans import Plan
+    from memtool.lifecycle.enacting import Result
+    from memtool.lifecycle.plans import Plan
+    from memtool.memory.memory import Memory
 
 #: Steps that are printed; --limit 0 prints all.
 SHOWN = 20
@@ -55,7 +55,7 @@ def flags(command: str, parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run one of this group's commands."""
-    from memtool.memory import Memory
+    from memtool.memory.memory import Memory
 
     with Memory.open(options.vault) as memory:
         return {"restore": _restore, "lifecycle": _lifecycle, "fold": _fold}[options.command](memory, options)
@@ -116,7 +116,7 @@ def days(text: str) -> int:
 
 
 def _tell(plan: Plan, command: str, options: argparse.Namespace) -> int:
-    from memtool import plans
+    from memtool.lifecycle import plans
 
     short = plan.digest[: plans.SHORT]
     if options.json:
@@ -144,8 +144,8 @@ def _more(many: int, options: argparse.Namespace) -> None:
 
 
 def _enact(memory: Memory, digest: str, kind: str, options: argparse.Namespace) -> int:
-    from memtool import plans
-    from memtool.aging import session_of
+    from memtool.lifecycle import plans
+    from memtool.memory.aging import session_of
 
     plan = plans.load(memory.vault, digest, kind)
     results = memory.enact(plan.digest, kind=kind, accept=options.accept, session=options.session)

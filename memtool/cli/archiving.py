@@ -10,7 +10,7 @@ from memtool.cli.main import NO, OK
 from memtool.errors import UsageError
 
 if TYPE_CHECKING:
-    from memtool.archivist import Reply
+    from memtool.archivist.archivist import Reply
 
 
 def flags(command: str, parser: argparse.ArgumentParser) -> None:
@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _ask(options: argparse.Namespace) -> int:
-    from memtool.archivist import Archivist
+    from memtool.archivist.archivist import Archivist
 
     with Archivist(options.vault, budget=options.budget, session=options.session) as archivist:
         question = " ".join(options.question)
@@ -83,7 +83,7 @@ def _document(reply: Reply) -> dict[str, object]:
 
 
 def _bench(options: argparse.Namespace) -> int:
-    from memtool import growth
+    from memtool.archivist import growth
 
     try:
         sizes = [int(text) for text in options.notes.split(",")]

@@ -10,9 +10,9 @@ from memtool.cli import render
 from memtool.cli.main import NO, OK
 
 if TYPE_CHECKING:
-    from memtool.attending import StateView
-    from memtool.memory import Memory
-    from memtool.query import Leant
+    from memtool.memory.attending import StateView
+    from memtool.memory.memory import Memory
+    from memtool.search.query import Leant
 
 #: Where a unit of work is named that no flag names. Not MEMTOOL_SESSION: a unit outlives the sessions in it.
 VARIABLE = "MEMTOOL_SESSION_STATE"
@@ -82,7 +82,7 @@ def leant(told: Leant) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run one of this group's commands."""
     from memtool.errors import UsageError
-    from memtool.memory import Memory
+    from memtool.memory.memory import Memory
 
     words = list(options.what)
     with Memory.open(options.vault) as memory:

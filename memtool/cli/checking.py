@@ -15,8 +15,8 @@ from memtool.cli import render
 from memtool.cli.main import NO, OK
 from memtool.errors import UsageError
 from memtool.evaluate import Case, Judged, Span
-from memtool.memory import Memory
-from memtool.search import cost
+from memtool.memory.memory import Memory
+from memtool.search.search import cost
 
 #: Hits asked for when a search is measured.
 DEPTH = 20
@@ -163,7 +163,7 @@ def _judge(
 def _write(stream: IO[str], case: Case, answer: object) -> None:
     import json
 
-    from memtool.answer import Answer
+    from memtool.answer.answer import Answer
 
     assert isinstance(answer, Answer)
     hits = [

@@ -7,9 +7,9 @@ from typing import Any
 
 from memtool.cli import keeping, render
 from memtool.cli.main import NO, OK
-from memtool.conflicting import Conflict, Quote
 from memtool.errors import UsageError
-from memtool.memory import Memory
+from memtool.memory.conflicting import Conflict, Quote
+from memtool.memory.memory import Memory
 
 
 def flags(command: str, parser: argparse.ArgumentParser) -> None:

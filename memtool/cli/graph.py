@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from memtool.cli import render
 from memtool.cli.main import NO, OK
 from memtool.errors import UsageError
-from memtool.memory import Memory
+from memtool.memory.memory import Memory
 
 if TYPE_CHECKING:
-    from memtool.graph import Triple
-    from memtool.paths import Path, Step
+    from memtool.links.graph import Triple
+    from memtool.links.paths import Path, Step
 
 
 def flags(command: str, parser: argparse.ArgumentParser) -> None:

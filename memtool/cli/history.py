@@ -6,12 +6,12 @@ import argparse
 from datetime import UTC, datetime
 from typing import Any
 
-from memtool.anchor import Anchor
 from memtool.cli import render
 from memtool.cli.main import NO, OK
-from memtool.history import Revision
-from memtool.memory import Memory
-from memtool.timeline import Event
+from memtool.history.history import Revision
+from memtool.history.timeline import Event
+from memtool.memory.memory import Memory
+from memtool.note.anchor import Anchor
 
 _WHEN = "a commit, a tag, a branch, HEAD~3, or a date"
 

@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from memtool import client, hook_client, hook_events, hook_log
+from memtool import client, hook_client, hook_log
 from memtool.cli.main import OK
 from memtool.errors import MemtoolError, VaultError
-from memtool.memory import Memory
+from memtool.hooks import hook_events
+from memtool.memory.memory import Memory
 
 if TYPE_CHECKING:
-    from memtool.sketch import Sketch
+    from memtool.hooks.sketch import Sketch
 
 #: Set for whatever a hook starts: a hook that such a run calls is silent.
 GUARD = "MEMTOOL_HOOK"
@@ -78,8 +79,8 @@ _sketches: WeakKeyDictionary[Memory, Sketch] = WeakKeyDictionary()
 @contextmanager
 def _quickly(memory: Memory) -> Iterator[Sketch]:
     """Let searches look at less, and at a sketch of the vectors first: a person waits for few lines."""
-    from memtool.query import Leanings
-    from memtool.sketch import Sketch
+    from memtool.hooks.sketch import Sketch
+    from memtool.search.query import Leanings
 
     sketch, before = _sketches.setdefault(memory, Sketch()), memory.leanings
     memory.leanings = Leanings(meaning=(sketch.lean,), share=SHARE)
@@ -90,7 +91,7 @@ def _quickly(memory: Memory) -> Iterator[Sketch]:
 
 
 def _answer(memory: Memory, options: argparse.Namespace, data: bytes, environment: Mapping[str, str]) -> None:
-    from memtool import hooks
+    from memtool.hooks import hooks
 
     kind = hook_client.bare_event(options.event)
     if not kind:

@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from memtool import hook_files, hook_log, repository
+from memtool import hook_log, repository
 from memtool.cli import render
 from memtool.cli.main import NO, OK
 from memtool.errors import Finding, MemtoolError, UsageError
-from memtool.hook_events import AGENTS
-from memtool.hook_files import Call, FileChange
+from memtool.hooks import hook_files
+from memtool.hooks.hook_events import AGENTS
+from memtool.hooks.hook_files import Call, FileChange
 from memtool.vault import Vault
 
 

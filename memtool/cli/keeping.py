@@ -11,9 +11,9 @@ from memtool.cli.main import NO, OK
 from memtool.errors import GitError, UsageError
 
 if TYPE_CHECKING:
-    from memtool.commits import CommitReport
+    from memtool.commits.commit_report import CommitReport
     from memtool.identity import Signature
-    from memtool.memory import Memory
+    from memtool.memory.memory import Memory
 
 
 def flags(command: str, parser: argparse.ArgumentParser) -> None:
@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     """Run one of this group's commands."""
     if options.command == "merge-driver":
         return _merge(options)
-    from memtool.memory import Memory
+    from memtool.memory.memory import Memory
 
     with Memory.open(options.vault) as memory:
         return _commit(memory, options)
@@ -94,7 +94,7 @@ def report_value(report: CommitReport) -> dict[str, Any]:
 
 
 def _merge(options: argparse.Namespace) -> int:
-    from memtool import merging
+    from memtool.merging import merging
 
     merge = merging.merge_note if options.kind == "note" else merging.merge_catalog
     try:
@@ -123,8 +123,9 @@ def change_drivers(folder: Path, *, install: bool) -> list[str]:
     """Set merge drivers and pre-commit hook up, or take them out; give what was changed in the repository."""
     import sys
 
-    from memtool import drivers, git_hooks
+    from memtool import git_hooks
     from memtool.git import Git
+    from memtool.merging import drivers
     from memtool.vault import Vault
 
     git = Git(Vault.open(folder).root)

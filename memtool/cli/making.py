@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from memtool.cli import keeping, render
 from memtool.cli.main import NO, OK
 from memtool.errors import UsageError
-from memtool.memory import Memory
+from memtool.memory.memory import Memory
 
 
 def flags(command: str, parser: argparse.ArgumentParser) -> None:
@@ -198,7 +198,7 @@ def _catalog(memory: Memory, options: argparse.Namespace) -> int:
 
 
 def _tell_catalog(report: object, verb: str) -> None:
-    from memtool.cataloguing import CatalogReport
+    from memtool.catalog.cataloguing import CatalogReport
 
     assert isinstance(report, CatalogReport)
     for path in report.changed:

@@ -49,8 +49,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _show(vault: Vault, options: argparse.Namespace) -> int:
-    from memtool import policy
     from memtool.identity import signature
+    from memtool.policy import policy
 
     rules = policy.Policy.load(vault)
     told = policy.describe(rules, signature(options.writer).writer if options.writer else "")
@@ -69,7 +69,7 @@ def _show(vault: Vault, options: argparse.Namespace) -> int:
 
 
 def _check(vault: Vault, options: argparse.Namespace) -> int:
-    from memtool import policy_check
+    from memtool.policy import policy_check
 
     if options.staged == bool(options.revisions):
         raise UsageError("there is nothing to check", fix="name a range of commits A..B, or give --staged")
@@ -89,7 +89,7 @@ def _text(file: Path) -> str:
 
 
 def _review(vault: Vault, options: argparse.Namespace) -> int:
-    from memtool import reviews
+    from memtool.review import reviews
 
     found = reviews.waiting(vault)
     if options.json:

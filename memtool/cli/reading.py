@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from memtool.anchor import Anchor
 from memtool.cli import attending, render, usage
 from memtool.cli.main import NO, OK
-from memtool.memory import Memory
+from memtool.memory.memory import Memory
+from memtool.note.anchor import Anchor
 
 
 def flags(command: str, parser: argparse.ArgumentParser) -> None:

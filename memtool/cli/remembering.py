@@ -11,9 +11,9 @@ from memtool.cli.main import NO, OK
 from memtool.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
-    from memtool.context import Context
-    from memtool.memory import Memory
-    from memtool.turns import Turn
+    from memtool.context.context import Context
+    from memtool.folding.turns import Turn
+    from memtool.memory.memory import Memory
 
 
 def flags(command: str, parser: argparse.ArgumentParser) -> None:
@@ -37,7 +37,7 @@ def flags(command: str, parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run one of this group's commands."""
-    from memtool.memory import Memory
+    from memtool.memory.memory import Memory
 
     with Memory.open(options.vault) as memory:
         return perform(memory, options)

@@ -13,17 +13,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memtool import fates, names
-from memtool.anchor import Anchor
+from memtool import names
 from memtool.cli import render, reviewing, terminal
 from memtool.cli.main import INTERRUPTED, NO, OK
 from memtool.errors import MemtoolError, UsageError
+from memtool.note.anchor import Anchor
+from memtool.review import fates
 
 if TYPE_CHECKING:
-    from memtool.commit_message import Edit
-    from memtool.desk import Queue
-    from memtool.memory import Memory
-    from memtool.reviews import Change
+    from memtool.commits.commit_message import Edit
+    from memtool.memory.desk import Queue
+    from memtool.memory.memory import Memory
+    from memtool.review.reviews import Change
 
 #: Lines of a diff that are shown at first.
 SHOWN = 40
@@ -173,7 +174,7 @@ class Talk:
         against = terminal.ask("checked against what (a link, a file, a person; empty: back)?")
         if not against:
             return False
-        from memtool import amending
+        from memtool.door import amending
 
         place = Anchor(path, 0, 0)
         if edit.before is not None and self.memory.vault.read(path) == edit.after:

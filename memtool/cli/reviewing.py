@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from memtool.cli import keeping, render
 from memtool.cli.main import NO, OK
 from memtool.errors import MemtoolError, UsageError
-from memtool.memory import Memory
+from memtool.memory.memory import Memory
 
 if TYPE_CHECKING:
-    from memtool.commit_message import Edit
-    from memtool.commits import CommitReport
-    from memtool.desk import Queue
-    from memtool.reviews import Change
+    from memtool.commits.commit_message import Edit
+    from memtool.commits.commit_report import CommitReport
+    from memtool.memory.desk import Queue
+    from memtool.review.reviews import Change
 
 
 def flags(command: str, parser: argparse.ArgumentParser) -> None:
@@ -118,7 +118,7 @@ def tell(report: CommitReport) -> None:
 
 
 def _list(memory: Memory, changes: Sequence[Change], options: argparse.Namespace) -> int:
-    from memtool import fates
+    from memtool.review import fates
 
     edits = fates.edits(memory.vault, changes)
     if options.json:
@@ -147,7 +147,7 @@ def heading(topic: str, changes: Sequence[Change]) -> str:
 
 def places(change: Change, edits: Sequence[Edit]) -> str:
     """Name the notes of a change, with the line where each begins to differ."""
-    from memtool import fates
+    from memtool.review import fates
 
     told = [
         f"{edit.path}:{fates.first_line(edit)}"
@@ -160,8 +160,9 @@ def places(change: Change, edits: Sequence[Edit]) -> str:
 
 def about(memory: Memory, change: Change, edits: Sequence[Edit]) -> list[str]:
     """Say what a reader should know of a change: why, what it lacks, what became of it."""
-    from memtool import carrying, fates
+    from memtool import carrying
     from memtool.identity import Signature
+    from memtool.review import fates
 
     told = [f"reason: {change.reason}"] if change.reason else []
     told += [f"session: {change.session}"] if change.session else []
@@ -175,14 +176,15 @@ def about(memory: Memory, change: Change, edits: Sequence[Edit]) -> list[str]:
 
 def diff_of(edits: Sequence[Edit]) -> list[str]:
     """Give a change as the lines of a unified diff."""
-    from memtool.door import Done, Step
+    from memtool.door.door import Done, Step
 
     return Done(tuple(Step("edit", edit) for edit in edits)).diff.split("\n")[:-1]
 
 
 def _value(memory: Memory, change: Change, edits: Sequence[Edit]) -> dict[str, Any]:
-    from memtool import carrying, fates
+    from memtool import carrying
     from memtool.identity import Signature
+    from memtool.review import fates
 
     by = Signature(change.writer, change.session, change.reason)
     written = [(edit.path, edit.after) for edit in edits if edit.after is not None]

@@ -14,13 +14,13 @@ from memtool import config as configuration
 from memtool.cli import main, render
 from memtool.client import ANSWERED
 from memtool.identity import identify
-from memtool.memory import Memory
-from memtool.policy import Policy
-from memtool.resident import Answer, Reply, Request
+from memtool.memory.memory import Memory
+from memtool.policy.policy import Policy
+from memtool.resident.resident import Answer, Reply, Request
 from memtool.vault import Vault
 
 if TYPE_CHECKING:
-    from memtool.service import Service
+    from memtool.resident.service import Service
 
 
 def flags(command: str, parser: argparse.ArgumentParser) -> None:
@@ -44,7 +44,7 @@ def _seconds(text: str) -> float:
 
 def run(options: argparse.Namespace) -> int:
     """Look after a vault until a signal comes."""
-    from memtool.service import Service, Wish
+    from memtool.resident.service import Service, Wish
 
     own = not getattr(options, "no_resident", False)
     wish = (

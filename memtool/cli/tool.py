@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from memtool.cli import keeping, render
 from memtool.cli.main import NO, OK
-from memtool.memory import Memory
+from memtool.memory.memory import Memory
 
 if TYPE_CHECKING:
-    from memtool.odds import Odds
-    from memtool.tool_record import Trap, Way
-    from memtool.toolmemory import Advice
+    from memtool.tools.odds import Odds
+    from memtool.tools.tool_record import Trap, Way
+    from memtool.tools.toolmemory import Advice
 
 #: Traps of one tool that are told; --json has all that are kept.
 TRAPS = 4
@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _log(memory: Memory, options: argparse.Namespace) -> int:
-    from memtool import tool_calls
+    from memtool.tools import tool_calls
 
     text = sys.stdin.read() if options.params == "-" else options.params
     params = tool_calls.parse_params(text)
@@ -90,7 +90,7 @@ def _log(memory: Memory, options: argparse.Namespace) -> int:
 
 
 def _advise(memory: Memory, options: argparse.Namespace) -> int:
-    from memtool import tool_counsel
+    from memtool.tools import tool_counsel
 
     task = " ".join(options.task)
     found = memory.tool_advice(task, limit=max(1, options.limit))
@@ -113,7 +113,7 @@ def _advise(memory: Memory, options: argparse.Namespace) -> int:
 
 
 def _tell(advice: Advice) -> None:
-    from memtool import tool_notes
+    from memtool.tools import tool_notes
 
     doubt = "" if advice.odds.sure else "; few trials, not sure"
     render.out(f"{advice.tool}  {odds_words(advice.odds)} ({advice.ok} of {advice.trials} worked{doubt})")
@@ -141,7 +141,7 @@ def odds_words(odds: Odds) -> str:
 
 def advice_value(advice: Advice) -> dict[str, Any]:
     """Give advice as JSON values; keys are only ever added."""
-    from memtool import tool_notes
+    from memtool.tools import tool_notes
 
     return {
         "tool": advice.tool,
@@ -164,7 +164,7 @@ def advice_value(advice: Advice) -> dict[str, Any]:
 
 
 def _trap_value(trap: Trap) -> dict[str, Any]:
-    from memtool import tool_notes
+    from memtool.tools import tool_notes
 
     days = {"first": tool_notes.day(trap.first), "last": tool_notes.day(trap.last)}
     return {"kind": trap.kind, "times": trap.times, **days, "params": trap.template, "sample": trap.sample}
@@ -174,7 +174,7 @@ def _trap_value(trap: Trap) -> dict[str, Any]:
 
 
 def _list(memory: Memory, options: argparse.Namespace) -> int:
-    from memtool import tool_notes, tool_record
+    from memtool.tools import tool_notes, tool_record
 
     tools = tool_record.by_tool(memory.tool_ways())
     if options.json:
@@ -192,7 +192,7 @@ def _list(memory: Memory, options: argparse.Namespace) -> int:
 
 
 def _tool_value(tool: str, ways: list[Way]) -> dict[str, Any]:
-    from memtool import tool_notes
+    from memtool.tools import tool_notes
 
     return {
         "tool": tool,

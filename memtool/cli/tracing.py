@@ -6,15 +6,15 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
+from memtool.checks.doctor import Diagnosis, State
 from memtool.cli import render, usage
 from memtool.cli.main import NO, OK
-from memtool.doctor import Diagnosis, State
-from memtool.editions import who
-from memtool.facts import Fact, Facts
-from memtool.history import Revision
-from memtool.memory import Memory
-from memtool.resolve import Resolution
-from memtool.yaml_block import Value
+from memtool.facts.facts import Fact, Facts
+from memtool.history.editions import who
+from memtool.history.history import Revision
+from memtool.memory.memory import Memory
+from memtool.note.yaml_block import Value
+from memtool.resolve.resolve import Resolution
 
 #: Places of one kind that are named; --json has all of them.
 MOST = 3

@@ -6,7 +6,7 @@ import argparse
 
 from memtool.cli import render
 from memtool.cli.main import NO, OK
-from memtool.memory import Memory
+from memtool.memory.memory import Memory
 
 
 def flags(command: str, parser: argparse.ArgumentParser) -> None:

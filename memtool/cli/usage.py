@@ -11,10 +11,10 @@ from memtool.cli import render
 from memtool.cli.main import FAILED, NO, OK
 
 if TYPE_CHECKING:
-    from memtool.anchor import Anchor
-    from memtool.memory import Memory
-    from memtool.unopened import Unopened
-    from memtool.usage import Use
+    from memtool.memory.memory import Memory
+    from memtool.note.anchor import Anchor
+    from memtool.usage.unopened import Unopened
+    from memtool.usage.usage import Use
 
 
 def flags(command: str, parser: argparse.ArgumentParser) -> None:
@@ -57,9 +57,9 @@ def record(
     environment = getattr(options, "environment", os.environ)
     if not getattr(options, "log", True):
         return
-    from memtool import usage
     from memtool.errors import UsageError
     from memtool.identity import HUMAN, identify
+    from memtool.usage import usage
 
     if not usage.is_on(environment):
         return
@@ -82,7 +82,7 @@ def record(
 
 def run(options: argparse.Namespace) -> int:
     """Run one of this group's commands."""
-    from memtool.memory import Memory
+    from memtool.memory.memory import Memory
 
     writer, session = getattr(options, "writer", ""), getattr(options, "session", "")
     with Memory.open(options.vault, writer=writer, session=session) as memory:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from memtool.cli import render
 from memtool.cli.main import NO, OK
 from memtool.errors import UsageError
-from memtool.memory import Memory
+from memtool.memory.memory import Memory
 
 if TYPE_CHECKING:
-    from memtool.traces import Candidate, Trace
-    from memtool.tracing import Replay
+    from memtool.memory.tracing import Replay
+    from memtool.traces.traces import Candidate, Trace
 
 #: Candidates that are printed; --json has all that were kept.
 MOST = 10

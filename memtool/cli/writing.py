@@ -7,11 +7,11 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from memtool.anchor import Anchor
 from memtool.cli import keeping, render
 from memtool.cli.main import OK
 from memtool.errors import UsageError
-from memtool.memory import Memory
+from memtool.memory.memory import Memory
+from memtool.note.anchor import Anchor
 
 if TYPE_CHECKING:
     from memtool.identity import Signature

@@ -7,15 +7,15 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from memtool import quoting
-from memtool.anchor import Anchor
 from memtool.errors import MemtoolError, UsageError
 from memtool.mcp_server import told
 from memtool.mcp_server.told import NOTICE, Told
+from memtool.note.anchor import Anchor
 
 if TYPE_CHECKING:
-    from memtool.memory import Memory
-    from memtool.timeline import Event
-    from memtool.toolmemory import Advice
+    from memtool.history.timeline import Event
+    from memtool.memory.memory import Memory
+    from memtool.tools.toolmemory import Advice
 
 
 #: Names the unit of work that questions belong to; whoever starts the server sets it.
@@ -220,7 +220,7 @@ def feedback(memory: Memory, given: dict[str, Any]) -> Told:
 
 def _count(memory: Memory, event: str, anchors: list[Any], question: str = "") -> None:
     """Count a use; a ledger that cannot be written stops nobody."""
-    from memtool import usage
+    from memtool.usage import usage
 
     who = memory.who
     usage.record(memory.vault, event, anchors, question=question, session=who.session, writer=who.writer)

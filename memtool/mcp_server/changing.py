@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from memtool import quoting
-from memtool.anchor import Anchor
 from memtool.errors import ConflictError, MemtoolError, UsageError
 from memtool.identity import Signature, signature
 from memtool.mcp_server import told
 from memtool.mcp_server.told import Told
+from memtool.note.anchor import Anchor
 
 if TYPE_CHECKING:
-    from memtool.memory import Memory
+    from memtool.memory.memory import Memory
 
 #: Lines around a conflict that are shown with it.
 AROUND = 5

@@ -20,7 +20,7 @@ from memtool.identity import SESSION_VARIABLE, WRITER_VARIABLE, Signature
 if TYPE_CHECKING:
     from memtool.embedders.base import Embedder
     from memtool.mcp_server.told import Told
-    from memtool.memory import Memory
+    from memtool.memory.memory import Memory
 
 T = TypeVar("T")
 
@@ -76,7 +76,8 @@ class Desk:
         return [f"memtool was replaced while this server runs ({memtool.__version__}, now {now}): restart it"]
 
     def _open(self) -> Memory:
-        from memtool import config, index_file
+        from memtool import config
+        from memtool.index import index_file
 
         inode = index_file.inode(self.root)
         if not inode or not self.root.is_dir():
@@ -100,7 +101,7 @@ class Desk:
         return self._memory
 
     def _opened(self) -> Memory:
-        from memtool.memory import Memory
+        from memtool.memory.memory import Memory
 
         others = (WRITER_VARIABLE, SESSION_VARIABLE, "MEMTOOL_VAULT")
         environment = {name: value for name, value in self.environment.items() if name not in others}

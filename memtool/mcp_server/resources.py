@@ -10,7 +10,7 @@ from memtool import quoting
 from memtool.errors import PathError, UsageError
 
 if TYPE_CHECKING:
-    from memtool.memory import Memory
+    from memtool.memory.memory import Memory
 
 CATALOG = "memtool://catalog"
 NOTE = "memtool://note/"
@@ -105,7 +105,7 @@ def _catalog(memory: Memory) -> Text:
         shown = memory.show("MEMORY.md")
         return _quoted([line for _, line in shown], "MEMORY.md", memory.digest(shown))
     except PathError:
-        from memtool import cataloguing
+        from memtool.catalog import cataloguing
 
         most = (memory.config.catalog_lines, memory.config.catalog_bytes)
         reader = memory.reader or (lambda path: True)

@@ -12,10 +12,10 @@ import random
 from pathlib import Path
 
 from memtool import evaluate
-from memtool import search as searching
-from memtool.memory import Memory
-from memtool.query import Found, Query
-from memtool.scoring import LEAST_CHANCE
+from memtool.memory.memory import Memory
+from memtool.search import search as searching
+from memtool.search.query import Found, Query
+from memtool.search.scoring import LEAST_CHANCE
 
 
 def main() -> None:

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import planted_conflicts as planted
 
-from memtool.memory import Memory
+from memtool.memory.memory import Memory
 
 
 def main() -> None:

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from memtool import evaluate
 from memtool.evaluate import Case, Span
-from memtool.memory import Memory
-from memtool.search import cost
+from memtool.memory.memory import Memory
+from memtool.search.search import cost
 
 
 def measure(memory: Memory, case: Case, budget: float, least: float | None, lines: dict[str, list[str]]):

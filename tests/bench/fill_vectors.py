@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from memtool.embedders.e5 import E5Embedder
-from memtool.memory import Memory
+from memtool.memory.memory import Memory
 
 
 class RandomEmbedder(E5Embedder):

@@ -17,8 +17,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from memtool import fields, note, relations
-from memtool.memory import Memory
+from memtool.facts import fields
+from memtool.links import relations
+from memtool.memory.memory import Memory
+from memtool.note import note
 
 RELATIONS = ("works_with", "part_of", "caused_by", "depends_on", "owner")
 WORDS = "key staging worker rotate deploy queue restart vault note plan cost budget garden".split()

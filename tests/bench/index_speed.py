@@ -17,7 +17,7 @@ import sys
 import time
 from pathlib import Path
 
-from memtool.memory import Memory
+from memtool.memory.memory import Memory
 
 
 def index(vault: Path) -> tuple[float, float]:

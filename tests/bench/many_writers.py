@@ -18,10 +18,10 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from memtool.anchor import Anchor
 from memtool.errors import MemtoolError
 from memtool.identity import Signature
-from memtool.memory import Memory
+from memtool.memory.memory import Memory
+from memtool.note.anchor import Anchor
 
 
 def git(folder: Path, *arguments: str) -> str:

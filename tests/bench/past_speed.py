@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from memtool.embedders.e5 import E5Embedder
-from memtool.memory import Memory
+from memtool.memory.memory import Memory
 
 WORDS = (
     "key staging worker rotate deploy queue restart secret vault note plan cost budget garden compost heap "

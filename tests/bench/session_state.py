@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from memtool import sessions
-from memtool.memory import Memory
-from memtool.session import SHAPES
+from memtool.memory.memory import Memory
+from memtool.session import sessions
+from memtool.session.session import SHAPES
 
 Case = dict[str, Any]
 

@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from memtool.memory import Memory
+from memtool.memory.memory import Memory
 
 
 def make(root: Path, notes: int, files: int) -> dict[str, int]:

@@ -16,7 +16,7 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
-from memtool import folding, specificity
+from memtool.folding import folding, specificity
 
 TURN = re.compile(r"\*\*(.+?):\*\* (.*)")
 

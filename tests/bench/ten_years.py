@@ -19,9 +19,9 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 from pathlib import Path
 
-from memtool import folded, plans
-from memtool.aging import session_of
-from memtool.memory import Memory
+from memtool.lifecycle import folded, plans
+from memtool.memory.aging import session_of
+from memtool.memory.memory import Memory
 
 _TOPICS = ("deploy", "garden", "billing", "hiring", "配備", "会計")
 _WHO = ("Hana", "Jonas", "Ines", "田中", "Omar", "佐藤")

@@ -12,7 +12,7 @@ import statistics
 import sys
 from typing import NamedTuple
 
-from memtool import tool_calls, tool_record, toolmemory
+from memtool.tools import tool_calls, tool_record, toolmemory
 
 TASKS = {
     "fetch": ("fetch the page of {}", "download the article about {}", "get the web page {}"),

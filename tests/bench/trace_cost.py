@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from memtool.memory import Memory
+from memtool.memory.memory import Memory
 
 QUESTIONS = ("who waters the garden in winter", "水やりは何時から", "what changed in the backup", "鍵はどこ")
 

@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from memtool.memory import Memory
+from memtool.memory.memory import Memory
 
 
 def in_place(file: Path, text: str) -> None:

@@ -74,8 +74,8 @@ class E5Embedder:
         """Take the mean of its language off each row, and make it unit length again."""
         import numpy as np
 
-        from memtool import npz
         from memtool.embedders.base import unit_rows
+        from memtool.vectors import npz
 
         means = npz.load(self._folder / "language_means.npz").arrays
         offsets = np.stack([means[f"{kind}_{detect_language(text)}"] for text in texts])

@@ -26,8 +26,8 @@ import onnx  # type: ignore[import-not-found,unused-ignore]
 from onnx import TensorProto, helper, numpy_helper
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
-from memtool import npz
 from memtool.embedders.e5.tokens import get_key
+from memtool.vectors import npz
 
 HERE = Path(__file__).parent
 BLOCK = 32  # weights that share a scale

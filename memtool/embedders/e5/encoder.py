@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from memtool import npz
 from memtool.embedders.base import Matrix
+from memtool.vectors import npz
 
 DIMENSIONS = 384
 # Fewer tokens than this are done before another thread has started.

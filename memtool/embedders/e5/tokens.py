@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from memtool import npz
+from memtool.vectors import npz
 
 LIMIT = 512
 _LONGEST_PIECE = 16  # characters

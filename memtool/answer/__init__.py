@@ -1,0 +1,1 @@
+"""Hits and what they were found in -> an answer that accounts for itself."""

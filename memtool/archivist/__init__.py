@@ -1,0 +1,1 @@
+"""A question -> an answer that cites, and a new note."""

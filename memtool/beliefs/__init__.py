@@ -1,0 +1,1 @@
+"""Notes that speak of one subject -> the one that holds at a moment."""

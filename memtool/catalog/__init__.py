@@ -1,0 +1,1 @@
+"""Notes -> the text of `MEMORY.md` and its pages."""

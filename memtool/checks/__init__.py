@@ -1,0 +1,1 @@
+"""A vault -> all that is odd, with what mends it."""

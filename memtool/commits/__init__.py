@@ -1,0 +1,1 @@
+"""Changed notes -> commits that say in words what changed, and who made them."""

@@ -1,0 +1,1 @@
+"""Lines that speak of the same thing -> those that cannot both hold."""

@@ -1,0 +1,1 @@
+"""Hits, turns and pins -> one text within a budget."""

@@ -1,0 +1,1 @@
+"""An intended change -> a changed note, committed in the name of who made it."""

@@ -1,0 +1,1 @@
+"""Front matter and `key:: value` lines -> values and how long each stood."""

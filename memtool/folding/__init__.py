@@ -1,0 +1,1 @@
+"""Turns and other texts -> those that say most, each cited."""

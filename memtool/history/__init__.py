@@ -1,0 +1,1 @@
+"""Git -> versions of notes and lines, and who wrote which."""

@@ -1,0 +1,1 @@
+"""Notes -> rows in one SQLite file."""

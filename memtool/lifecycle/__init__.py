@@ -1,0 +1,1 @@
+"""Notes, their use and the time -> a plan of what rests, comes back, is merged or folded."""

@@ -1,0 +1,1 @@
+"""Two versions of one note -> one, for git."""

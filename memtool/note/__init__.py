@@ -1,0 +1,1 @@
+"""Bytes -> a note: its lines, its front matter, its encoding."""

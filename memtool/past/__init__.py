@@ -1,0 +1,1 @@
+"""A moment -> the vault as it was, searched like the present."""

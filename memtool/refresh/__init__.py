@@ -1,0 +1,1 @@
+"""A folder -> rows brought up to date, at the cost of what changed."""

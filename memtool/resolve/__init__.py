@@ -1,0 +1,1 @@
+"""A pinned anchor -> what became of its lines."""

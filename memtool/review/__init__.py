@@ -1,0 +1,1 @@
+"""What agents wrote since a person last looked, and what became of it."""

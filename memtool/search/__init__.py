@@ -1,0 +1,1 @@
+"""A query and an index -> hits, best first."""

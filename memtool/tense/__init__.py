@@ -1,0 +1,1 @@
+"""Words and dates -> moments and spans: when something is said to hold."""

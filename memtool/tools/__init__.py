@@ -1,0 +1,1 @@
+"""Calls of tools -> what is known of each, and advice for a task."""

@@ -1,0 +1,1 @@
+"""A search -> a record that can be replayed and explained."""

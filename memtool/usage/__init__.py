@@ -1,0 +1,1 @@
+"""What was shown, opened and helped -> counts."""

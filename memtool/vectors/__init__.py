@@ -1,0 +1,1 @@
+"""Texts and their vectors -> immutable segments of an `.npz` cache."""

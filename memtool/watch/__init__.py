@@ -1,0 +1,1 @@
+"""Changed paths -> a vault kept up to date."""

@@ -1,0 +1,1 @@
+"""What a note rests on -> whether it has moved."""

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from memtool.chunks.passages import digest
 from memtool.errors import VaultError
 from memtool.vectors import npz, packing
+from memtool.vectors.lookup import Lookup, halves, scan
 from memtool.vectors.vectors import Matrix, Vectors
 
 WIDTH = 8
@@ -576,3 +577,23 @@ def test_any_series_of_changes_keeps_what_is_alive(
     if rest:
         np.testing.assert_allclose(vectors.get([digests[place] for place in rest]), matrix[rest], atol=1e-6)
     assert set(vectors.missing(digests)) == {digests[place] for place in set(range(31)) - kept}
+
+
+@given(
+    st.lists(st.binary(min_size=1, max_size=1), min_size=1, max_size=40),
+    st.sets(st.binary(min_size=1, max_size=1)),
+)
+def test_a_key_is_found_in_the_same_row_however_often_it_is_looked_for(
+    kept: list[bytes], asked: set[bytes]
+) -> None:
+    keys = np.frombuffer(b"".join(key * 16 for key in kept), np.uint8).reshape(-1, 16)
+    wanted = halves(np.frombuffer(b"".join(key * 16 for key in asked), np.uint8).reshape(-1, 16))
+    wanted = wanted[np.argsort(wanted[:, 0])]
+    lookup = Lookup(keys)
+    first = {
+        int(place): int(row) for place, row in zip(*map(reversed, scan(wanted, halves(keys))), strict=True)
+    }
+
+    for _ in range(8):
+        here, there = lookup.match(wanted)
+        assert dict(zip(here[::-1].tolist(), there[::-1].tolist(), strict=True)) == first

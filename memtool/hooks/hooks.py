@@ -85,7 +85,11 @@ def on_prompt(memory: Memory, event: Event, budget: float) -> str:
     with suppress(LockError):  # another process brings it up to date just now
         memory.look()
     # Nothing is embedded while a person waits; words find what has no vector yet.
-    answer = memory.search(question, limit=MOST_HITS, budget=budget, blame=True, refresh=False)
+    answer = memory.search(question, limit=MOST_HITS, budget=budget, refresh=False)
+    if not relevant(answer):
+        return ""
+    # Most prompts get no lines, so git is asked who wrote them only now.
+    memory.past.add_provenance(answer, memory.derived)
     hits = relevant(answer)
     _note_shown(memory, hits, question)
     return quoting.enclose([quoted(hit) for hit in hits])

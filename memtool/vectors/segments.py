@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from memtool.errors import Finding, VaultError
 from memtool.vectors import npz
+from memtool.vectors.lookup import Lookup
 
 Matrix = NDArray[np.float32]
 Keys = NDArray[np.uint8]
@@ -39,6 +40,7 @@ class Segment(NamedTuple):
     keys: Keys
     vectors: Matrix
     content: npz.Npz
+    lookup: Lookup
 
     def blocks(self) -> Iterator[slice]:
         """Give runs of rows, and let go of each when the next is asked for: all would fill the memory."""
@@ -214,7 +216,7 @@ def _get_segment(content: npz.Npz, fingerprint: str) -> Segment:
         raise npz.DamagedError("its description does not parse") from error
     if told != {"format": _FORMAT, "fingerprint": fingerprint, "count": len(keys)}:
         raise npz.DamagedError("it belongs to another embedder or version")
-    return Segment(keys, vectors, content)
+    return Segment(keys, vectors, content, Lookup(keys))
 
 
 def _are_unit(vectors: Matrix) -> bool:

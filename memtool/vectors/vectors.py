@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from memtool.errors import Finding
 from memtool.vectors import npz, packing
+from memtool.vectors.lookup import halves
 from memtool.vectors.segments import KEY_BYTES, Keys, Matrix, Segment, Segments, list_files, remove, split
 
 Rows = NDArray[np.intp]
@@ -236,10 +237,10 @@ class Vectors:
         if len(different) < len(digests):
             places = {key: place for place, key in enumerate(different)}
             return self._find(different)[[places[key] for key in digests]]
-        wanted = _halves(_join(digests))
+        wanted = halves(_join(digests))
         order, rows, start = np.argsort(wanted[:, 0]), np.full(len(digests), -1, np.intp), 0
         for segment in self._list() if digests else ():
-            here, there = _match(wanted[order], _halves(segment.keys))
+            here, there = segment.lookup.match(wanted[order])
             here, there = order[here], there + start
             new = rows[here] < 0
             # Backwards: of doubles within the segment, the first is written last.
@@ -277,18 +278,6 @@ def _list_best(cosines: Matrix, limit: int) -> Rows:
 
 def _present(rows: Rows) -> Rows:
     return rows[rows >= 0]
-
-
-def _match(wanted: NDArray[np.uint64], keys: NDArray[np.uint64]) -> tuple[Rows, Rows]:
-    """Pair places in *wanted*, which is sorted by its first column, with places in *keys*."""
-    places = np.minimum(np.searchsorted(wanted[:, 0], keys[:, 0]), len(wanted) - 1)
-    known = np.flatnonzero((wanted[places] == keys).all(axis=1))
-    return places[known], known
-
-
-def _halves(keys: Keys) -> NDArray[np.uint64]:
-    """See each key as two numbers, which numpy compares faster than 16 bytes."""
-    return np.ascontiguousarray(keys).view(np.uint64)
 
 
 def _join(digests: Sequence[bytes]) -> Keys:

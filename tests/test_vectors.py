@@ -579,10 +579,10 @@ def test_any_series_of_changes_keeps_what_is_alive(
     assert set(vectors.missing(digests)) == {digests[place] for place in set(range(31)) - kept}
 
 
-@given(
-    st.lists(st.binary(min_size=1, max_size=1), min_size=1, max_size=40),
-    st.sets(st.binary(min_size=1, max_size=1)),
-)
+ONE = st.binary(min_size=1, max_size=1)
+
+
+@given(st.lists(ONE, min_size=1, max_size=40), st.sets(ONE, min_size=1))
 def test_a_key_is_found_in_the_same_row_however_often_it_is_looked_for(
     kept: list[bytes], asked: set[bytes]
 ) -> None:

@@ -19,7 +19,7 @@ from memtool.vectors.vectors import Found, Stats, Vectors
 
 #: Rows that are measured exactly: at least, for each that is wanted, and one of so many of all.
 #: Of 22,000 real vectors the best was then always found, and 99 of 100 of the ten best.
-LEAST, EXACT, SHARE = 1600, 4, 128
+LEAST, EXACT, SHARE = 1600, 4, 200
 
 #: Rows from which the middle of all vectors is taken: signs say most about what lies around it.
 _SAMPLE = 4096

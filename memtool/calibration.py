@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from memtool import atomic
 from memtool.errors import UsageError
 from memtool.index.index import FileRow
 
@@ -99,9 +100,7 @@ def _quantile(ordered: Sequence[float], share: float) -> float:
 def save(folder: Path, calibration: Calibration, fingerprint: str) -> None:
     """Keep the line for one embedder; another one's chances are not comparable."""
     text = json.dumps({"fingerprint": fingerprint, **calibration._asdict()}, indent=1)
-    temporary = folder / "calibration.json.tmp"
-    temporary.write_text(text + "\n", encoding="utf-8")
-    temporary.replace(folder / "calibration.json")
+    atomic.put(folder / "calibration.json", (text + "\n").encode())
 
 
 def load(folder: Path, fingerprint: str) -> float | None:

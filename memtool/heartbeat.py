@@ -11,6 +11,8 @@ import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from memtool import atomic
+
 NAME = "watch.json"
 
 #: Held by the watcher as long as it lives: the kernel lets go of it however the process ends.
@@ -49,9 +51,7 @@ class Sign(NamedTuple):
 
 def save(state: Path, beat: Beat) -> None:
     """Write a sign of life; a reader sees the old one or the new one."""
-    new = state / f".{NAME}.{os.getpid()}"
-    new.write_text(json.dumps(beat._asdict()) + "\n", encoding="utf-8")
-    os.replace(new, state / NAME)
+    atomic.put(state / NAME, (json.dumps(beat._asdict()) + "\n").encode())
 
 
 def clear(state: Path) -> None:

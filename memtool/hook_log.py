@@ -12,6 +12,7 @@ import time
 from contextlib import suppress
 from typing import Any
 
+from memtool import atomic
 from memtool.errors import Finding
 
 NAME = "hooks.jsonl"
@@ -39,10 +40,7 @@ def record(state: str | os.PathLike[str], agent: str, event: str, code: str, wha
 
 def _halve(file: str) -> None:
     lines = _read(file).split(b"\n")
-    fresh = f"{file}.{os.getpid()}"
-    with open(fresh, "wb") as stream:
-        stream.write(b"\n".join(lines[len(lines) // 2 :]))
-    os.replace(fresh, file)
+    atomic.put(file, b"\n".join(lines[len(lines) // 2 :]), mode=atomic.PRIVATE)
 
 
 def _read(file: str) -> bytes:

@@ -23,6 +23,7 @@ PACKAGE = Path(__file__).parent.parent / "memtool"
 #: Lowest first; a room imports only from floors below its own.
 FLOORS = [
     {
+        "atomic",
         "errors",
         "files",
         "gathering",
@@ -173,6 +174,25 @@ def imported_rooms(file: Path) -> set[str]:
 
 def test_every_room_has_a_floor() -> None:
     assert {room_of(file) for file in FILES} == FLOOR.keys()
+
+
+def room_map() -> list[list[str]]:
+    """Read the plan in the package's docstring: the rooms of each part of the house, as they stand there."""
+    plan = ast.get_docstring(ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))) or ""
+    parts = re.split(r"^(?=\S.*::$)", plan.split("hits\n", 1)[1], flags=re.MULTILINE)
+    return [re.findall(r"^    (\w+) +\S", part, re.MULTILINE) for part in parts]
+
+
+def test_the_plan_names_every_room_once() -> None:
+    named = [room for part in room_map() for room in part]
+
+    assert sorted(named) == sorted(FLOOR.keys() - {"__init__", "__main__"})
+
+
+def test_the_plan_goes_up_floor_by_floor() -> None:
+    floors = [[FLOOR[room] for room in part] for part in room_map()]
+
+    assert floors == [sorted(part) for part in floors]
 
 
 def test_imports_only_run_down() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from conftest import Ran, write_notes
 
-from memtool.cli import main as door
+from memtool.cli.commands import COMMANDS
 
 Run = Callable[..., Ran]
 LEXICAL = ["--lexical"]
@@ -375,7 +375,7 @@ def test_catalog_writes_and_then_has_nothing_to_do(run: Run, vault: Path) -> Non
 
 
 def test_every_command_has_help_that_says_what_it_does(run: Run) -> None:
-    for name, (_, words) in door.COMMANDS.items():
+    for name, (_, words) in COMMANDS.items():
         ran = run(name, "--help")
         assert ran.code == 0
         assert " ".join(words.split()[:3]).casefold() in " ".join(ran.out.split()).casefold()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from memtool import kinds
-from memtool.cli.main import COMMANDS
+from memtool.cli.commands import COMMANDS
 from memtool.config import SETTINGS, Config
 
 README = Path(__file__).parent.parent / "README.md"

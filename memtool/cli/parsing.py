@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from memtool import __version__
-from memtool.cli import main
+from memtool.cli.commands import COMMANDS, group
 from memtool.errors import UsageError
 
 
@@ -41,10 +41,10 @@ def parser(command: str | None = None) -> argparse.ArgumentParser:
     top = _Parser(prog="memtool", description="Agent memory you can check.", parents=[common])
     top.add_argument("--version", action="version", version=f"memtool {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name, (room, words) in main.COMMANDS.items():
+    for name, (room, words) in COMMANDS.items():
         sub = commands.add_parser(
             name, help=words, description=words[0].upper() + words[1:] + ".", parents=[common]
         )
         if command is None or name == command:
-            main.group(room).flags(name, sub)
+            group(room).flags(name, sub)
     return top

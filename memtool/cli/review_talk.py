@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memtool import names
-from memtool.cli import render, reviewing, terminal
+from memtool.cli import render, review_lines, terminal
 from memtool.cli.main import INTERRUPTED, NO, OK
 from memtool.errors import MemtoolError, UsageError
 from memtool.note.anchor import Anchor
@@ -82,7 +82,7 @@ class Talk:
 
     def _close(self, *, interrupted: bool) -> int:
         """Commit what was decided, and say what is left."""
-        reviewing.tell(report := self.memory.close_review(self.queue))
+        review_lines.tell(report := self.memory.close_review(self.queue))
         left = len(self.memory.to_review().changes)
         if self.queue.changes:
             render.err(f"{render.counted(left, 'change')} left to review" if left else "all is reviewed")
@@ -97,7 +97,7 @@ class Talk:
         self.all_of = None
         if not number or self.queue.changes[number - 1].topic != change.topic:
             terminal.say()
-            terminal.say(reviewing.heading(change.topic, self.queue.changes))
+            terminal.say(review_lines.heading(change.topic, self.queue.changes))
         self._read(number)
         self._show(number, change)
         while True:
@@ -114,7 +114,7 @@ class Talk:
                 terminal.say(f"  {letter}  {word}: {means}")
             return False
         if key == "d":
-            self._diff(change, len(reviewing.diff_of(self.edits[change.revision])))
+            self._diff(change, len(review_lines.diff_of(self.edits[change.revision])))
             return False
         try:
             return self._done(key, change)
@@ -143,14 +143,14 @@ class Talk:
     def _show(self, number: int, change: Change) -> None:
         edits = self.edits[change.revision]
         terminal.say()
-        terminal.say(f"[{number + 1}/{len(self.queue.changes)}] {reviewing.places(change, edits)}")
+        terminal.say(f"[{number + 1}/{len(self.queue.changes)}] {review_lines.places(change, edits)}")
         terminal.say(f"  {change.writer}, {change.when:%Y-%m-%d %H:%M} UTC, {change.id}")
-        for line in reviewing.about(self.memory, change, edits):
+        for line in review_lines.about(self.memory, change, edits):
             terminal.say(f"  {line}")
         self._diff(change, SHOWN)
 
     def _diff(self, change: Change, most: int) -> None:
-        lines = reviewing.diff_of(self.edits[change.revision])
+        lines = review_lines.diff_of(self.edits[change.revision])
         for line in lines[:most]:
             terminal.diff(line, coloured=self.coloured)
         if len(lines) > most:

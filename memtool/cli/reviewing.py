@@ -6,14 +6,13 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from memtool.cli import keeping, render
+from memtool.cli import keeping, render, review_lines
 from memtool.cli.main import NO, OK
 from memtool.errors import MemtoolError, UsageError
 from memtool.memory.memory import Memory
 
 if TYPE_CHECKING:
     from memtool.commits.commit_message import Edit
-    from memtool.commits.commit_report import CommitReport
     from memtool.memory.desk import Queue
     from memtool.review.reviews import Change
 
@@ -93,7 +92,7 @@ def _decide(memory: Memory, queue: Queue, options: argparse.Namespace) -> int:
         errors = [{"id": change.id, "code": error.code, "what": error.what} for change, error in failed]
         render.document({"commit": keeping.report_value(report), "failed": errors})
     else:
-        tell(report)
+        review_lines.tell(report)
         for change, error in failed:
             render.err(f"{change.id}: {error}")
     return NO if failed or not report.complete else OK
@@ -105,16 +104,6 @@ def _named(changes: Sequence[Change], name: str) -> Change:
         what = "means several changes" if found else "waits for no review"
         raise UsageError(f"`{name}` {what}", fix="name a change as `memtool review --list` does")
     return found[0]
-
-
-def tell(report: CommitReport) -> None:
-    """Print what came of the commit of a review."""
-    for commit in report.commits:
-        render.out(f"{commit.revision[:10]}  {commit.subject}")
-    for finding in report.findings:
-        render.err(str(finding))
-    if report.findings and not report.commits:
-        render.err("what was decided is kept; it is committed at the end of the next `memtool review`")
 
 
 def _list(memory: Memory, changes: Sequence[Change], options: argparse.Namespace) -> int:
@@ -129,56 +118,16 @@ def _list(memory: Memory, changes: Sequence[Change], options: argparse.Namespace
     for one in changes:
         if topic != one.topic:
             topic = one.topic
-            render.out(heading(topic, changes))
-        render.out(f"{one.id}  {one.when:%Y-%m-%d}  {one.writer}  {places(one, edits[one.revision])}")
-        for line in about(memory, one, edits[one.revision]):
+            render.out(review_lines.heading(topic, changes))
+        render.out(
+            f"{one.id}  {one.when:%Y-%m-%d}  {one.writer}  {review_lines.places(one, edits[one.revision])}"
+        )
+        for line in review_lines.about(memory, one, edits[one.revision]):
             render.out(f"    {line}")
     render.err(
         f"{render.counted(len(changes), 'change')} by agents to review" if changes else "nothing to review"
     )
     return NO if changes else OK
-
-
-def heading(topic: str, changes: Sequence[Change]) -> str:
-    own = [one for one in changes if one.topic == topic]
-    notes = {one.path for one in own}
-    return f"== {topic or '.'}/  {render.counted(len(own), 'change')} in {render.counted(len(notes), 'note')}"
-
-
-def places(change: Change, edits: Sequence[Edit]) -> str:
-    """Name the notes of a change, with the line where each begins to differ."""
-    from memtool.review import fates
-
-    told = [
-        f"{edit.path}:{fates.first_line(edit)}"
-        if edit.kind == "changed"
-        else f"{edit.old_path + ' -> ' if edit.old_path else ''}{edit.path} ({edit.kind})"
-        for edit in edits
-    ]
-    return ", ".join(told[:3]) + (f" and {len(told) - 3} more" if len(told) > 3 else "")
-
-
-def about(memory: Memory, change: Change, edits: Sequence[Edit]) -> list[str]:
-    """Say what a reader should know of a change: why, what it lacks, what became of it."""
-    from memtool import carrying
-    from memtool.identity import Signature
-    from memtool.review import fates
-
-    told = [f"reason: {change.reason}"] if change.reason else []
-    told += [f"session: {change.session}"] if change.session else []
-    told += ["the policy asks for a review of it"] if change.needed else []
-    by = Signature(change.writer, change.session, change.reason)
-    written = [(edit.path, edit.after) for edit in edits if edit.after is not None]
-    told += [f"{finding.path}: {finding.what}" for finding in carrying.findings(written, by)]
-    state = fates.fate(memory.vault, change, edits)
-    return [*told, *([state] if state else [])]
-
-
-def diff_of(edits: Sequence[Edit]) -> list[str]:
-    """Give a change as the lines of a unified diff."""
-    from memtool.door.door import Done, Step
-
-    return Done(tuple(Step("edit", edit) for edit in edits)).diff.split("\n")[:-1]
 
 
 def _value(memory: Memory, change: Change, edits: Sequence[Edit]) -> dict[str, Any]:
@@ -201,5 +150,5 @@ def _value(memory: Memory, change: Change, edits: Sequence[Edit]) -> dict[str, A
         "later": [{**one._asdict(), "when": one.when.isoformat()} for one in change.later],
         "now": fates.fate(memory.vault, change, edits),
         "findings": render.findings_value(list(carrying.findings(written, by))),
-        "diff": "\n".join(diff_of(edits)),
+        "diff": "\n".join(review_lines.diff_of(edits)),
     }

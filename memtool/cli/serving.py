@@ -11,7 +11,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from typing import TYPE_CHECKING
 
 from memtool import config as configuration
-from memtool.cli import main, render
+from memtool.cli import commands, main, render
 from memtool.client import ANSWERED
 from memtool.identity import identify
 from memtool.memory.memory import Memory
@@ -104,7 +104,7 @@ def answering(memory: Memory) -> Answer:
         if Policy.of_user(request.environment) != Policy.of_user(os.environ):
             raise _Doubt
         memory.who = identify("", "", request.environment)
-        group = main.group(main.COMMANDS[options.command][0])
+        group = commands.group(commands.COMMANDS[options.command][0])
         if options.command == "hook":
             code: int = group.perform(memory, options, request.given, request.environment)
         else:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from memtool import files
+from memtool import atomic, files
 from memtool.commits.commit_message import Signature
 from memtool.errors import LockError
 from memtool.vault import Vault, digest
@@ -54,9 +54,7 @@ def save(vault: Vault, ledger: Ledger) -> None:
     signed = {path: {"digest": base, **by._asdict()} for path, (base, by) in ledger.signed.items()}
     # Names of notes may hold bytes that are no text; escaped they come back as they were.
     text = json.dumps({"signed": signed, "held": ledger.held, "begun": ledger.begun}, indent=1)
-    temporary = place.with_name(f"{NAME}.{os.getpid()}.tmp")
-    temporary.write_text(text, encoding="utf-8")
-    os.replace(temporary, place)
+    atomic.put(place, text.encode())
 
 
 def sign(vault: Vault, path: str, by: Signature, *, timeout_s: float = 10.0) -> None:

@@ -7,13 +7,13 @@ Whoever may commit takes all of them; what came of each lies beside it for whoev
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from memtool import atomic
 from memtool.commits.commit_message import Edit
 from memtool.identity import Signature
 from memtool.vault import Vault, digest
@@ -38,9 +38,7 @@ def put(vault: Vault, by: Signature, edits: Sequence[Edit]) -> str:
     sizes = [[edit.path, _size(edit.before), _size(edit.after)] for edit in edits]
     head = json.dumps({"by": list(by), "edits": sizes})
     rest = b"".join((edit.before or b"") + (edit.after or b"") for edit in edits)
-    temporary = folder / f"{name}.tmp"
-    temporary.write_bytes(head.encode() + b"\n" + rest)
-    os.replace(temporary, folder / f"{name}{_ENDING}")
+    atomic.put(folder / f"{name}{_ENDING}", head.encode() + b"\n" + rest)
     return name
 
 
@@ -60,9 +58,7 @@ def signed(vault: Vault) -> dict[str, tuple[str, Signature]]:
 def settle(vault: Vault, name: str, told: dict[str, Any]) -> None:
     """Take a change out and leave what came of it."""
     folder = _folder(vault)
-    temporary = folder / f"{name}.tmp"
-    temporary.write_text(json.dumps(told), encoding="utf-8")
-    os.replace(temporary, folder / f"{name}{_TOLD}")
+    atomic.put(folder / f"{name}{_TOLD}", json.dumps(told).encode())
     (folder / f"{name}{_ENDING}").unlink(missing_ok=True)
 
 
@@ -81,8 +77,9 @@ def tidy(vault: Vault) -> None:
     """Forget what nobody came back for: its writer was killed while it waited."""
     before = time.time_ns() - int(_FORGOTTEN_S * 1e9)
     for file in (vault.state / "queue").glob("*"):
-        if file.suffix in (_TOLD, ".tmp") and file.stem.isdigit() and int(file.stem) < before:
+        if file.suffix == _TOLD and file.stem.isdigit() and int(file.stem) < before:
             file.unlink(missing_ok=True)
+    atomic.tidy(vault.state / "queue", older_than_s=_FORGOTTEN_S)
 
 
 def _folder(vault: Vault) -> Path:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from memtool import atomic
 from memtool.llm import Chat
 
 #: What a model may say: they cannot both be true; both can; the one took the place of the other.
@@ -74,9 +74,7 @@ class Judge:
 
 def put(file: Path, value: object) -> None:
     """Write what can be made again as JSON, so that a reader sees the old or the new; raises OSError."""
-    temporary = file.with_name(f".{file.name}.{os.getpid()}")
-    temporary.write_bytes(json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass"))
-    os.replace(temporary, file)
+    atomic.put(file, json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass"))
 
 
 def _quoted(tag: str, text: str, day: str) -> str:

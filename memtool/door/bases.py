@@ -10,6 +10,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+from memtool import atomic
 from memtool.commits import commit_queue
 from memtool.git import Git
 from memtool.vault import Vault, digest
@@ -35,9 +36,7 @@ def remember(vault: Vault, data: bytes) -> str:
 
 
 def _write(folder: Path, name: str, data: bytes) -> None:
-    temporary = folder / f".{name}.{os.getpid()}"
-    temporary.write_bytes(data)
-    os.replace(temporary, folder / name)
+    atomic.put(folder / name, data)
     kept = sorted(folder.iterdir(), key=lambda file: file.stat().st_mtime)
     for file in kept[:-KEPT]:
         file.unlink(missing_ok=True)

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from memtool import files
+from memtool import atomic, files
 from memtool.errors import LockError, UsageError
 from memtool.vault import Vault
 
@@ -172,9 +172,7 @@ def _write(place: Path, turn: Turn) -> None:
 
 def _replace(file: Path, data: bytes) -> None:
     file.parent.mkdir(exist_ok=True)
-    new = file.with_name(f".{file.name}.{os.getpid()}")
-    new.write_bytes(data)
-    os.replace(new, file)
+    atomic.put(file, data)
 
 
 # -- all files of a session ------------------------------------------------------------------

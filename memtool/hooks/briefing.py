@@ -7,14 +7,13 @@ a review, and of the catalog what still fits. All of it is quoted; only the firs
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from memtool import quoting
+from memtool import atomic, quoting
 from memtool.errors import MemtoolError
 from memtool.note import note
 from memtool.note.anchor import Anchor
@@ -178,10 +177,9 @@ def last_session(memory: Memory, session: str) -> str:
         current, began, before = "", "", ""
     if session and session == current:
         return _revision(before)
-    fresh, head = file.with_name(f"{_LAST}.{os.getpid()}"), memory.past.git.head().revision or ""
+    head = memory.past.git.head().revision or ""
     with suppress(OSError):
-        fresh.write_text(json.dumps({"session": session, "began": head, "before": began}), "utf-8")
-        os.replace(fresh, file)
+        atomic.put(file, json.dumps({"session": session, "began": head, "before": began}).encode())
     return _revision(began)
 
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from memtool import atomic
 from memtool.errors import Finding, UsageError
 from memtool.vault import Vault
 
@@ -85,9 +85,7 @@ def save(vault: Vault, plan: Plan) -> str:
     """Keep a plan and give its digest."""
     folder = vault.prepare(vault.state) / "plans"
     folder.mkdir(exist_ok=True)
-    temporary = folder / f"{plan.digest}.tmp"
-    temporary.write_bytes(_bytes(plan))
-    os.replace(temporary, folder / f"{plan.digest}.json")
+    atomic.put(folder / f"{plan.digest}.json", _bytes(plan))
     files = sorted(folder.glob("*.json"), key=lambda file: file.stat().st_mtime_ns, reverse=True)
     for old in files[MOST:]:
         old.unlink(missing_ok=True)

@@ -11,6 +11,7 @@ import re
 import shlex
 from pathlib import Path
 
+from memtool import atomic
 from memtool.errors import GitError
 from memtool.git import Git
 
@@ -109,9 +110,7 @@ def _write(git: Git, before: str, wanted: str) -> list[str]:
     file = _file(git)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        temporary = file.with_name(f"{file.name}.memtool-{os.getpid()}")
-        temporary.write_text(wanted, encoding="utf-8", errors="surrogateescape")
-        os.replace(temporary, file)
+        atomic.put(file, wanted.encode("utf-8", "surrogateescape"))
     except OSError as error:
         raise GitError(
             f"`{file}` was not written", why=str(error), fix="see that you may write there"

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import secrets as chance
 from collections.abc import Iterable
 from typing import Any
 
+from memtool import atomic
 from memtool.vault import Vault
 
 NAME = "allowed.json"
@@ -21,10 +21,8 @@ def allow(vault: Vault, values: Iterable[str], reason: str) -> None:
     """Remember that these values may be kept, and why."""
     told = _load(vault)
     told["allowed"] |= {_digest(told["salt"], value): reason for value in values}
-    place = vault.prepare(vault.state) / NAME
-    temporary = place.with_name(f"{NAME}.{os.getpid()}.tmp")
-    temporary.write_text(json.dumps(told, ensure_ascii=False, indent=1), encoding="utf-8")
-    os.replace(temporary, place)
+    text = json.dumps(told, ensure_ascii=False, indent=1)
+    atomic.put(vault.prepare(vault.state) / NAME, text.encode())
 
 
 def unallowed(vault: Vault, values: Iterable[str]) -> list[str]:

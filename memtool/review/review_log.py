@@ -7,13 +7,12 @@ what was fixed and taken back along, and names in ``Memtool-Reviewed:`` what was
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from memtool import git_state
+from memtool import atomic, git_state
 from memtool.commits import commits
 from memtool.commits.commit_report import Commit, CommitReport
 from memtool.commits.commits import Ask
@@ -65,11 +64,8 @@ def save(vault: Vault, verdicts: Verdicts) -> None:
     if not verdicts.decided:
         place.unlink(missing_ok=True)
         return
-    temporary = place.with_name(f"{NAME}.{os.getpid()}.tmp")
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with open(handle, "w", encoding="utf-8") as stream:
-        json.dump({"decided": verdicts.decided, "paths": verdicts.paths}, stream, indent=1)
-    os.replace(temporary, place)
+    text = json.dumps({"decided": verdicts.decided, "paths": verdicts.paths}, indent=1)
+    atomic.put(place, text.encode(), mode=atomic.PRIVATE)
 
 
 def decide(vault: Vault, name: str, verdict: str, paths: Sequence[str] = ()) -> None:

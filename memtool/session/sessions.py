@@ -12,14 +12,14 @@ import os
 import stat
 import unicodedata
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import numpy as np
 
-from memtool import files
+from memtool import atomic, files
 from memtool.errors import Finding, LockError, UsageError
 from memtool.note.anchor import Anchor
 from memtool.session import session
@@ -36,7 +36,6 @@ MOST_OPENED, MOST_EVENTS, MOST_WORDS, LARGEST = 60, 12, 64, 4_000_000
 
 _LONGEST_NAME = 120
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Event(NamedTuple):
@@ -284,12 +283,5 @@ def _save(file: Path, unit: Unit) -> None:
         "matrix": _pack(state.matrix) if state else None,
     }
     data = json.dumps(told, ensure_ascii=False, separators=(",", ":")) + "\n"
-    temporary = file.with_name(f".{os.getpid()}-{os.urandom(4).hex()}.tmp")
-    try:
-        handle = os.open(temporary, _WRITE, 0o600)  # what somebody asked is nobody else's business
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data.encode("utf-8", "surrogatepass"))
-        os.replace(temporary, file)
-    finally:
-        with suppress(OSError):
-            temporary.unlink()
+    # What somebody asked is nobody else's business.
+    atomic.put(file, data.encode("utf-8", "surrogatepass"), mode=atomic.PRIVATE)

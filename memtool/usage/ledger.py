@@ -17,6 +17,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from memtool import atomic
+
 _APPEND = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -136,17 +138,7 @@ def _load(file: Path) -> Sums:
 
 def _save(file: Path, sums: Sums) -> None:
     text = json.dumps(sums, ensure_ascii=False, separators=(",", ":"))
-    temporary = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        with open(temporary, "wb") as stream:
-            stream.write(text.encode("utf-8", "surrogatepass"))
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(temporary, file)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise
+    atomic.put(file, text.encode("utf-8", "surrogatepass"), sync=True)
 
 
 def _whole(handle: int) -> bytes:

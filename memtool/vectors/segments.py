@@ -11,12 +11,14 @@ import os
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from memtool import atomic
 from memtool.errors import Finding, VaultError
 from memtool.vectors import npz
 from memtool.vectors.lookup import Lookup
@@ -247,9 +249,5 @@ def _load_verified(folder: Path) -> dict[str, object]:
 
 
 def _save_verified(folder: Path, verified: Mapping[str, object]) -> None:
-    temporary = folder / f".{_VERIFIED}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
-    try:
-        temporary.write_text(json.dumps(dict(verified)), "utf-8")
-        os.replace(temporary, folder / _VERIFIED)
-    except OSError:
-        remove(temporary)
+    with suppress(OSError):
+        atomic.put(folder / _VERIFIED, json.dumps(dict(verified)).encode())

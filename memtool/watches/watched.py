@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from memtool import atomic
 from memtool.repository import find_reference, git_folder
 from memtool.watches import watches
 from memtool.watches.watches import ASKING, MOST_FILES, RefusedError, Watch
@@ -232,7 +233,5 @@ def load(file: Path) -> dict[str, list[object]]:
 
 def save(file: Path, table: Mapping[str, object]) -> None:
     """Write it at once or not at all; a disk that refuses costs only time."""
-    temporary = file.with_name(f"{file.name}.{os.getpid()}")
     with suppress(OSError):
-        temporary.write_text(json.dumps(table), encoding="utf-8")
-        os.replace(temporary, file)
+        atomic.put(file, json.dumps(table).encode())

@@ -9,7 +9,7 @@ Each arrow is one room: a folder, or a single file, named for the noun it makes.
 from floors below its own; `tests/test_architecture.py` has the floors, and holds the rooms to them.
 
 Two stairs rise side by side. The reading stair is the line above; the keeping stair is everything
-that changes a note, and its last step is one `door`. They meet in `memory`, and whoever comes in,
+that changes a note, and all of it goes through one `door`. They meet in `memory`, and whoever comes in,
 by command line, hook, protocol or watcher, comes through that room. To learn the house, read each
 stair from its foot, which is how the rooms stand here, lowest first.
 
@@ -17,8 +17,9 @@ Ground: what every room stands on::
 
     errors       what went wrong -> what to do about it
     names        a name -> note, skipped folder, conflict copy, or unfit for a new note
-    atomic       bytes -> a file of memtool's own that is there whole or not at all
+    atomic       bytes -> a file of memtool's own, or a line of a log, whole or not at all
     files        a root and a path below it -> bytes in, bytes out; atomic replacing, the lock
+    runs         two lists of lines -> what both begin and end with, and what differs
     lexical      text -> tokens; a question -> full-text expressions
     settings     a setting's name -> what it takes, and whether a vault may set it
     kinds        a note's type -> its rules: how it changes, ages and where it lives
@@ -94,8 +95,8 @@ Agents: what they do, and what is learned from it::
 
 Where the stairs meet, and the doors::
 
-    heartbeat    a state folder <-> the watcher's last sign of life
     gathering    edited notes -> those that have been quiet long enough
+    heartbeat    a state folder <-> the watcher's last sign of life
     claim        a file -> the right to do a job alone
     hook_log     what went wrong in a hook -> a bounded log -> findings
     hook_client  the arguments of a hook -> which event, and how long it may take

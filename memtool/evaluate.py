@@ -73,7 +73,9 @@ def load(file: Path) -> list[Case]:
         text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(
-            f"cannot read {file}", why=str(error), fix="give a file of cases, one JSON object a line"
+            f"cannot read {file}",
+            why=getattr(error, "strerror", None) or str(error),
+            fix="give a file of cases, one JSON object a line",
         ) from error
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
@@ -82,10 +84,16 @@ def load(file: Path) -> list[Case]:
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise UsageError(
                     f"{file}:{number} is no case",
-                    why=f"{type(error).__name__}: {error}",
+                    why=_why(error),
                     fix='write {"id", "query", "gold": [{"path", "start_line", "end_line"}]} on one line',
                 ) from error
     return cases
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, KeyError):
+        return f"it has no `{error.args[0]}`"
+    return str(error) if isinstance(error, ValueError) else "it has another form"
 
 
 def _case(given: Mapping[str, object]) -> Case:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
@@ -130,6 +130,13 @@ class Git:
             )
         return out
 
+    def blobs(self, names: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        """Give the bytes of each blob; one that this clone does not hold is left out."""
+        wanted = list(dict.fromkeys(names))
+        for at in range(0, len(wanted), 500):
+            asked = "\n".join([*wanted[at : at + 500], ""])
+            yield from _blobs(self.run("cat-file", "--batch", stdin=os.fsencode(asked)))
+
     def act(self, *arguments: str, env: Mapping[str, str] | None = None) -> tuple[int, str]:
         """Run git as its user does, hooks and signing included; give its exit code and what it said.
 
@@ -190,6 +197,19 @@ class Git:
         revision = out.decode().strip() if not status else None
         status, out, _ = self.attempt("symbolic-ref", "--quiet", "--short", "HEAD")
         return Head(revision, os.fsdecode(out).strip() if not status else None)
+
+
+def _blobs(out: bytes) -> Iterator[tuple[str, bytes]]:
+    at = 0
+    while at < len(out):
+        end = out.index(b"\n", at)
+        head = out[at:end].split(b" ")
+        at = end + 1
+        if head[-1] == b"missing":
+            continue
+        size = int(head[2])
+        yield head[0].decode(), out[at : at + size]
+        at += size + 1
 
 
 def _problem(code: str, what: str, fix: str) -> Finding:

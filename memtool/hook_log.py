@@ -28,13 +28,7 @@ def record(state: str | os.PathLike[str], agent: str, event: str, code: str, wha
     entry = {"when": int(time.time()), "agent": agent, "event": event, "code": code, "what": what[:300]}
     file = os.path.join(state, NAME)
     with suppress(OSError):
-        handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        try:
-            os.write(handle, json.dumps(entry).encode() + b"\n")
-            size = os.fstat(handle).st_size
-        finally:
-            os.close(handle)
-        if size > FULL:
+        if atomic.append(file, json.dumps(entry).encode()) > FULL:
             _halve(file)
 
 

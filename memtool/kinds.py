@@ -21,10 +21,6 @@ class Kind(NamedTuple):
     must_carry: tuple[str, ...]  # what an agent's write of one must carry
     expires_days: int | None = None  # after so long it is offered for the archive, whatever its strength
 
-    @property
-    def asks_reason(self) -> bool:
-        return "reason" in self.must_carry
-
 
 KINDS = {
     kind.name: kind

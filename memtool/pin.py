@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
+from memtool import runs
 from memtool.lexical import fold, is_wide
 from memtool.note.anchor import Anchor
 
@@ -123,12 +124,7 @@ def _followed(old: Sequence[str], new: Sequence[str], span: Span, text: Sequence
 
 def _opcodes(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, int, int, int, int]]:
     """Compare line by line; what both begin and end with is set aside first, which is nearly everything."""
-    head, short = 0, min(len(old), len(new))
-    while head < short and old[head] == new[head]:
-        head += 1
-    tail = 0
-    while tail < short - head and old[-1 - tail] == new[-1 - tail]:
-        tail += 1
+    head, tail = runs.ends(old, new)
     yield "equal", 0, head, 0, head
     middle = SequenceMatcher(None, old[head : len(old) - tail], new[head : len(new) - tail])
     for tag, i1, i2, j1, j2 in middle.get_opcodes():

@@ -111,21 +111,9 @@ def _distrust(git: Git, entries: Mapping[str, tuple[str, str]]) -> None:
 def committed(git: Git, paths: Sequence[str]) -> dict[str, bytes]:
     """Read the notes as they stand in the index; those that are not there are left out."""
     entries = _entries(git) if paths else {}
-    there = [path for path in paths if path in entries]
-    if not there:
-        return {}
-    out = git.run("cat-file", "--batch", stdin="".join(f"{entries[p][1]}\n" for p in there).encode())
-    found, at = {}, 0
-    for path in there:
-        end = out.index(b"\n", at)
-        kind = out[at:end].split(b" ")
-        if len(kind) != 3:  # missing, as in a partial clone that is offline
-            at = end + 1
-            continue
-        size = int(kind[2])
-        found[path] = out[end + 1 : end + 1 + size]
-        at = end + 2 + size
-    return found
+    names = {path: entries[path][1] for path in paths if path in entries}
+    texts = dict(git.blobs(names.values()))
+    return {path: texts[name] for path, name in names.items() if name in texts}
 
 
 def tracked(git: Git) -> Iterator[str]:

@@ -124,7 +124,8 @@ class Vault:
     def names(self, folder: str) -> list[str]:
         """List everything in *folder* ("" is the vault itself); a folder that is not there holds nothing."""
         if folder and not names.is_path(f"{folder}/note.md"):
-            raise _no_note(folder)
+            fix = "name one below the vault, as in `ops/keys`"
+            raise PathError(f"`{names.printable(folder)}` can be no folder of this vault", fix=fix)
         try:
             handle = files.open_beneath(self._root, folder.split("/") if folder else [])
         except OSError as error:

@@ -336,6 +336,56 @@ FRESH: list[tuple[Callable[[Maker], str], str]] = [
 ]
 
 
+#: Kinds that three rounds written blind brought up: commands, settings of other tools, codes in prose, lists.
+OTHERS: list[tuple[Callable[[Maker], str], str]] = [
+    (lambda m: m.password(), "CREATE USER sam IDENTIFIED BY '{}';"),
+    (lambda m: m.password(), "CREATE LOGIN web WITH PASSWORD = N'{}';"),
+    (lambda m: m.password(), '$c = ConvertTo-SecureString "{}" -AsPlainText -Force'),
+    (lambda m: m.password(), 'echo "root:{}" | chpasswd'),
+    (lambda m: m.password(), "htpasswd -bc /etc/nginx/.ht admin {}"),
+    (lambda m: m.password(), "apiVersion: v1\nkind: Secret\nstringData:\n  admin: {}"),
+    (lambda m: m.base64(12), "apiVersion: v1\ndata:\n  admin: {}\nkind: Secret"),
+    (lambda m: m.password(), "kubectl create secret generic x --from-literal=db={}"),
+    (lambda m: m.password(), 'variable "db_pass" {\n  default = "{}"\n}'),
+    (lambda m: m.password(), "name,url,username,password\nBank,https://bank.example,sam,{}"),
+    (lambda m: m.password(), "Username | Password\n---|---\nsam | {}"),
+    (lambda m: m.password(), 'requests.get(url, auth=("sam", "{}"))'),
+    (lambda m: m.password(), "evil-tool -i 10.0.0.1 -u sam -p {}"),
+    (lambda m: m.password(), "rabbitmqctl add_user sam {}"),
+    (lambda m: m.password(), "keytool -list -keystore a.jks -storepass {}"),
+    (lambda m: m.password(), '<data name="Password"><value>{}</value></data>'),
+    (lambda m: m.password(), "[smtp.example.com]:587 sam@example.com:{}"),
+    (lambda m: m.password(), "I changed the root password to {} yesterday"),
+    (lambda m: m.password(), "Guest Wi-Fi: Cafe / {}"),
+    (lambda m: m.password(), "Password:\n\n{}"),
+    (lambda m: m.password(), "【パスワード】\n{}"),
+    (lambda m: m.password(), "パスワードは次の通りです：\n{}"),
+    (lambda m: m.password(), "Wi-Fiのパスワードは{}になります"),
+    (lambda m: m.of(HEX, 32), "https://{}@o12345.ingest.example.io/998877"),
+    (lambda m: m.of(HEX, 64), "https://b.s3.example.com/k?X-Amz-Expires=900&X-Amz-Signature={}"),
+    (lambda m: m.uuid(), "POST https://n8n.example.com/webhook/{}"),
+    (lambda m: m.base62(32), "JSESSIONID={}"),
+    (lambda m: m.of(HEX, 40), "Run `tool login {}` once"),
+    (lambda m: m.uuid(), "Authorization: Splunk {}"),
+    (lambda m: _join("shippo", "_live_", m.of(HEX, 40)), "parcels go with {}"),
+    (lambda m: f"{m.of(HEX, 4)}7-{m.of(HEX, 5)}", "Recovery codes:\n- {}"),
+    (lambda m: f"3{m.of(DIGITS, 3)} {m.of(DIGITS, 4)}", "Backup codes for the account\n1. {}"),
+    (lambda m: " ".join(m.of(LOWER, 3) + "7" for _ in range(8)), "Authenticator setup key: {}"),
+    (lambda m: m.pin(), "Alarm code at the office is {}, disarm within 30 s."),
+    (lambda m: m.pin(), "The lock box combo is {}"),
+    (lambda m: m.pin(), "キーボックスの番号は{}です"),
+    (lambda m: m.pin(), "オートロックは{}で開く"),
+    (lambda m: m.pin(), "the code to the supply closet is {}"),
+]
+
+
+def others(seed: int) -> list[Planted]:
+    """Give four texts of every kind that came last."""
+    maker = Maker(seed)
+    made = [(number, make(maker), text) for number, (make, text) in [*enumerate(OTHERS)] * 4]
+    return [Planted(number, text.replace("{}", value), value) for number, value, text in made]
+
+
 def planted(count: int = 200, seed: int = 4, *, fresh: bool = False) -> list[Planted]:
     """Give *count* texts with a secret, every template in turn."""
     templates = FRESH if fresh else TEMPLATES

@@ -59,3 +59,29 @@ def test_only_what_was_left_long_ago_is_tidied(tmp_path: Path) -> None:
     atomic.tidy(tmp_path, older_than_s=60)
 
     assert sorted(tmp_path.iterdir()) == [fresh, other]
+
+
+def test_a_line_is_added_and_the_size_told(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+
+    assert [atomic.append(log, b"one"), atomic.append(log, b"two")] == [4, 8]
+    assert log.read_bytes() == b"one\ntwo\n"
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+
+
+def test_a_torn_line_is_ended_before_the_next(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_bytes(b"one\ntor")
+
+    atomic.append(log, b"two")
+
+    assert log.read_bytes() == b"one\ntor\ntwo\n"
+
+
+def test_no_line_is_added_behind_a_link(tmp_path: Path) -> None:
+    (tmp_path / "log").symlink_to(tmp_path / "elsewhere")
+
+    with pytest.raises(OSError):
+        atomic.append(tmp_path / "log", b"one")
+
+    assert not (tmp_path / "elsewhere").exists()

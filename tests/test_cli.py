@@ -73,6 +73,22 @@ def test_the_exit_code_says_how_it_went(run: Run, arguments: list[str], code: in
         assert ran.err.startswith("memtool: ")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["serach", "keys"], ["no command `serach`", "the nearest is `memtool search`"]),
+        (["鍵"], ["no command `鍵`", "there are init, index,", "run `memtool --help`"]),
+        (["search", "keys", "--no-such-flag"], ["--no-such-flag", "run `memtool search --help`"]),
+        (["add", "x", "--folder", "../out"], ["`../out` can be no folder of this vault"]),
+    ],
+)
+def test_what_is_mistyped_is_named_with_what_helps(run: Run, arguments: list[str], said: list[str]) -> None:
+    told = run(*arguments).err
+
+    assert [words for words in said if words not in told] == []
+    assert "choose from" not in told
+
+
 def test_check_says_no_when_something_is_odd(run: Run, vault: Path) -> None:
     (vault / "odd.md").write_text("```\nnot closed\n", encoding="utf-8")
     ran = run("check")

@@ -386,6 +386,31 @@ def test_an_undo_can_be_undone(memory: Memory, vault: Path) -> None:
     assert (vault / "plan.md").read_text() == "# Plan\n\nseed\none\n"
 
 
+def test_an_older_change_is_not_undone_for_one_that_is_not_committed(memory: Memory, vault: Path) -> None:
+    memory.append("plan.md", "committed", by=Signature(reason="so that it is committed at once"))
+    revision = git(vault, "rev-parse", "HEAD").strip()
+    memory.append("鍵.md", "予備は裏口")
+
+    with pytest.raises(UsageError, match=r"not committed yet: 鍵\.md") as told:
+        memory.undo()
+    assert "memtool commit" in told.value.fix and revision[:10] in told.value.fix
+    assert (vault / "plan.md").read_text() == "# Plan\n\nseed\ncommitted\n"
+
+    memory.commit()
+    memory.undo()
+    assert "予備は裏口" not in (vault / "鍵.md").read_text()
+    assert (vault / "plan.md").read_text() == "# Plan\n\nseed\ncommitted\n"
+
+
+def test_a_catalog_that_waits_to_be_committed_keeps_nobody_from_undoing(memory: Memory, vault: Path) -> None:
+    memory.append("plan.md", "committed", by=Signature(reason="so that it is committed at once"))
+    (vault / "MEMORY.md").write_text("- [a](plan.md)\n")
+
+    memory.undo()
+
+    assert (vault / "plan.md").read_text() == "# Plan\n\nseed\n"
+
+
 def test_what_others_built_on_is_not_taken_back(memory: Memory, vault: Path) -> None:
     memory.append("plan.md", "from kai", by=KAI)
     memory.edit("plan.md:4", "from kai, mended by ana", if_digest=memory.digest("plan.md"), by=ANA)

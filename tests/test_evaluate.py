@@ -160,6 +160,24 @@ def test_a_line_that_is_no_case_is_named(tmp_path: Path, line: str) -> None:
         evaluate.load(file)
 
 
+def test_what_a_case_lacks_is_said_in_words(tmp_path: Path) -> None:
+    file = tmp_path / "cases.jsonl"
+    told = []
+    for line in ('{"id": "x"}', "5"):
+        file.write_text(line, encoding="utf-8")
+        with pytest.raises(UsageError) as refused:
+            evaluate.load(file)
+        told.append(refused.value.why)
+    with pytest.raises(UsageError) as missing:
+        evaluate.load(tmp_path / "none.jsonl")
+
+    assert [*told, missing.value.why] == [
+        "it has no `query`",
+        "it has another form",
+        "No such file or directory",
+    ]
+
+
 def test_a_file_of_cases_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "latin.jsonl").write_bytes(b"\xe9")
 

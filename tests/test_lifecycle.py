@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from memtool import kinds
 from memtool.conflicts import likeness
-from memtool.errors import GitError, UsageError
+from memtool.errors import GitError, PathError, UsageError
 from memtool.identity import signature
 from memtool.lifecycle import merged
 from memtool.lifecycle.strength import importance, is_lasting, strength
@@ -430,6 +430,16 @@ def test_a_restored_note_is_where_it_was_and_links_follow(memory: Memory, here: 
     assert content(here) == before
     with pytest.raises(UsageError, match="is not archived"):
         memory.restore("journal/day-1.md")
+
+
+def test_a_note_is_restored_by_the_path_it_had_before_too(memory: Memory, here: Path) -> None:
+    memory.archive("journal/記録.md")
+
+    assert memory.restore("journal/記録.md") == "journal/記録.md"
+
+    assert (here / "journal/記録.md").read_bytes() == NOTES["journal/記録.md"]
+    with pytest.raises(PathError, match=r"no note `nothing\.md`"):
+        memory.restore("nothing.md")
 
 
 def test_the_use_of_a_note_counts_under_both_its_names(memory: Memory) -> None:

@@ -79,6 +79,34 @@ def test_the_rules_decide(writer: str, verb: str, path: str, allowed: bool) -> N
     assert allowed or (decision.why and decision.rule)
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        "open/../agents/planner/plan.md",
+        "./agents/planner/plan.md",
+        "agents//planner/plan.md",
+        "/vault/agents/planner/plan.md",
+        "../vault/agents/planner/plan.md",
+        "archive/agents/planner/plan.md",
+        "open/../archive/agents/planner/plan.md",
+    ],
+)
+def test_no_spelling_of_a_path_and_no_archive_leads_round_the_readers(path: str) -> None:
+    assert not policy.parse(RULES).may_read("agent/spy", path)
+    assert policy.parse(RULES).may_read("human", path)
+
+
+def test_an_archived_note_stays_in_its_scope() -> None:
+    rules = policy.parse(RULES)
+    assert rules.may_read("agent/planner", "archive/agents/planner/plan.md")
+    assert not rules.decide("agent/spy", "append", "archive/people/sam.md").allowed
+    assert not rules.decide("agent/spy", "edit", "archive/log/2026.md").allowed
+    assert not rules.decide("agent/spy", "edit", "archive/手順/鍵.md").allowed
+    assert rules.decide("agent/spy", "edit", "archive/ops/keys.md").allowed
+    closed = rules.open_path()
+    assert closed is not None and not closed("archive/agents/planner/plan.md")
+
+
 def test_an_agents_change_is_to_be_reviewed_where_a_rule_says_so() -> None:
     rules = policy.parse(RULES)
 

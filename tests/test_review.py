@@ -71,6 +71,17 @@ def test_changes_are_grouped_by_folder_and_note_oldest_first(written: Repository
     assert [one.writer for one in changes[1:3]] == ["agent/scribe", "agent/planner"]
 
 
+def test_a_later_change_by_the_same_agent_is_not_called_uncommitted(written: Repository, run: Run) -> None:
+    written.commit(
+        "2026-01-07", {"庭/水やり.md": "# 水やり\n\n水やりは夕方。\nホースは青。\n"}, agent="scribe"
+    )
+
+    told = run("review", "--list").out
+
+    assert "the note was changed since, by agent/scribe on 2026-01-07; its lines are all there" in told
+    assert "not committed yet" not in told
+
+
 def test_what_people_write_is_not_listed(written: Repository) -> None:
     written.commit("2026-01-07", {"own.md": "# Mine\n"})
 

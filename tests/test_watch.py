@@ -27,7 +27,7 @@ from memtool.resident.resident import Answer
 from memtool.resident.service import Service, Wish
 from memtool.watch import observing
 from memtool.watch.observing import Blind, Source, count_watches, remote_mount
-from memtool.watch.settling import FLOOD, Event, Pending, sort
+from memtool.watch.settling import Event, Pending, sort
 from memtool.watch.watch import SLICE, Ended, Superseded, Watch, taker
 
 DOUBT = Event("", "doubt")
@@ -102,14 +102,6 @@ def test_git_at_work_is_one_change() -> None:
     at_work.clear()
     at_work.append(False)
     assert pending.due_in(5.0) == 0
-
-
-def test_a_flood_is_known_as_one() -> None:
-    pending = Pending()
-    for number in range(FLOOD):
-        pending.note(Event(f"{number}.md", "changed"), 0)
-
-    assert pending.take(1).flood
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from unicodedata import category, normalize
 from zlib import crc32
 
 from memtool.errors import Finding, NoteError
+from memtool.lexical import length
 
 HOME = "MEMORY.md"
 BEGIN = "<!-- memtool:begin: the lines down to memtool:end are generated -->"
@@ -41,14 +42,14 @@ class Room(NamedTuple):
 
     def less(self, texts: Iterable[str]) -> Room:
         """Give the room that *texts* leave; two bytes for each line end, so that CRLF fits too."""
-        sizes = [size(text) + 2 for text in texts]
+        sizes = [length(text) + 2 for text in texts]
         return Room(self.lines - len(sizes), self.bytes - sum(sizes))
 
     def prefix(self, texts: Iterable[str]) -> int:
         """Count how many of *texts*, from the first on, fit."""
         many, spent = 0, 0
         for text in texts:
-            spent += size(text) + 2
+            spent += length(text) + 2
             if many >= self.lines or spent > self.bytes:
                 break
             many += 1
@@ -74,7 +75,7 @@ class Frame(NamedTuple):
     def left(self, limits: Room) -> Room:
         """Give what the person's text leaves of *limits*."""
         ends = self.before.count("\n") + self.after.count("\n") - self.after.endswith("\n")
-        return Room(limits.lines - ends, limits.bytes - size(self.before) - size(self.after))
+        return Room(limits.lines - ends, limits.bytes - length(self.before) - length(self.after))
 
     def leaves_half(self, limits: Room) -> bool:
         """Tell whether a sub-catalog may use this page: half of it at least is free."""
@@ -170,11 +171,6 @@ def _places(text: str, marks: Sequence[re.Match[str]]) -> str:
     return ", ".join(f"{mark[1]} in line {text.count(chr(10), 0, mark.start()) + 1}" for mark in marks)
 
 
-def size(text: str) -> int:
-    """Count the bytes of *text*; a file name that is not UTF-8 counts a little too much."""
-    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
-
-
 def clean(text: str) -> str:
     """Make one line of *text*: no line breaks, no comments, nothing that cannot be seen.
 
@@ -208,10 +204,10 @@ def cut(text: str, limit: int) -> str:
     """
     line = clean(text)
     whole = escape(line)
-    if size(whole) <= limit:
+    if length(whole) <= limit:
         return whole
-    room = limit - size("…")
-    many = bisect_right(range(min(len(line), room) + 1), room, key=lambda n: size(escape(line[:n]))) - 1
+    room = limit - length("…")
+    many = bisect_right(range(min(len(line), room) + 1), room, key=lambda n: length(escape(line[:n]))) - 1
     while many and many < len(line) and category(line[many]).startswith("M"):
         many -= 1
     return escape(line[:many].rstrip()) + "…"

@@ -47,7 +47,11 @@ def flags(command: str, parser: argparse.ArgumentParser) -> None:
         add("--chat", action="store_true", help="let the configured chat model write the lines")
         add("--untyped", action="store_true", help="take untyped notes that are named for their day, too")
         add("--keep", dest="archive", action="store_false", help="leave cold sources where they are")
-    add("--accept", action="store_true", help="archive more than a fifth of all notes at once")
+    add(
+        "--accept",
+        action="store_true",
+        help="archive 20 notes or more at once, though that is over a fifth of all",
+    )
     add("--session", default="", metavar="ID", help="in which session (default: named for the plan)")
     add("--now", default="", metavar="DAY", help="the day that counts as today (default: the clock's)")
     add("--limit", type=int, default=SHOWN, metavar="N", help="steps that are shown (0: all)")

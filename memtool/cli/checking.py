@@ -76,12 +76,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _check(memory: Memory, options: argparse.Namespace) -> int:
     found = memory.check(deep=options.deep)
-    if options.json:
-        render.document({"findings": render.findings_value(found)})
-    else:
-        render.findings(found)
-        render.err(render.counted(len(found), "finding") if found else "nothing odd was found")
-    return NO if found else OK
+    return NO if render.checked(found, as_json=options.json) else OK
 
 
 # -- eval ----------------------------------------------------------------------------------

@@ -84,12 +84,7 @@ def _links(memory: Memory, options: argparse.Namespace) -> int:
 
 def _problems(memory: Memory, options: argparse.Namespace) -> int:
     found = memory.link_problems(options.kind)
-    if options.json:
-        render.document({"findings": render.findings_value(found)})
-    else:
-        render.findings(found)
-        render.err(render.counted(len(found), "finding") if found else "nothing odd was found")
-    return NO if found else OK
+    return NO if render.checked(found, as_json=options.json) else OK
 
 
 def _graph(memory: Memory, options: argparse.Namespace) -> int:

@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
         if options.detach and not _in_background():
             return OK
         with Memory.open(options.vault) as memory:
-            _answer(memory, options, data, os.environ)
+            _answer(memory, options, data)
     except VaultError:
         pass  # there is no vault here, so there is nothing to remember and nowhere to say so
     except Exception as error:
@@ -65,7 +65,7 @@ def perform(memory: Memory, options: argparse.Namespace, data: bytes, environmen
     if not environment.get(GUARD):
         try:
             with _quickly(memory) as sketch:
-                _answer(memory, options, data, environment)
+                _answer(memory, options, data)
                 if hook_client.bare_event(options.event) == "start" and memory.embedder:
                     sketch.bring_up(memory.vectors)  # so that the first prompt need not wait for it
         except Exception as error:
@@ -90,7 +90,7 @@ def _quickly(memory: Memory) -> Iterator[Sketch]:
         memory.leanings = before
 
 
-def _answer(memory: Memory, options: argparse.Namespace, data: bytes, environment: Mapping[str, str]) -> None:
+def _answer(memory: Memory, options: argparse.Namespace, data: bytes) -> None:
     from memtool.hooks import hooks
 
     kind = hook_client.bare_event(options.event)

@@ -113,20 +113,8 @@ def _hit(hit: Hit, *, explain: bool) -> None:
         out(f"    why: {_evidence(hit)}")
     if hit.provenance:
         out(f"    by: {provenance(hit.provenance)}")
-    for number, line in lines(hit):
+    for number, line in hit.lines:
         numbered(number, line)
-
-
-def lines(hit: Hit) -> list[tuple[int, str]]:
-    """Give the numbered lines of a hit that matter most."""
-    text = hit.text.split("\n")
-    if len(text) != hit.end - hit.start + 1:  # a piece of one long line
-        return [(hit.start, hit.text)]
-    first, last = hit.focus
-    shown = [(n, line) for n, line in enumerate(text, hit.start) if first <= n <= last]
-    while len(shown) > 1 and not shown[-1][1].strip():
-        shown.pop()
-    return shown
 
 
 def _evidence(hit: Hit) -> str:
@@ -164,7 +152,7 @@ def _hit_value(hit: Hit) -> dict[str, Any]:
         "headings": hit.headings.split(" > ") if hit.headings else [],
         "day": hit.day,
         "focus": {"start": hit.focus[0], "end": hit.focus[1]},
-        "lines": [{"line": number, "text": line} for number, line in lines(hit)],
+        "lines": [{"line": number, "text": line} for number, line in hit.lines],
         "evidence": {name: round(value, 4) for name, value in hit.evidence.items()},
         "provenance": provenance_value(hit.provenance) if hit.provenance else None,
         "standing": hit.standing.value() if hit.standing else None,
@@ -238,6 +226,16 @@ def provenance_value(told: Provenance) -> dict[str, Any]:
 def findings(found: Sequence[Finding]) -> None:
     for finding in found:
         out(str(finding))
+
+
+def checked(found: Sequence[Finding], *, as_json: bool) -> bool:
+    """Show what a check found; tell whether that is anything."""
+    if as_json:
+        document({"findings": findings_value(found)})
+    else:
+        findings(found)
+        err(counted(len(found), "finding") if found else "nothing odd was found")
+    return bool(found)
 
 
 def findings_value(found: Iterable[Finding]) -> list[dict[str, Any]]:

@@ -100,7 +100,7 @@ def _move_flags(parser: argparse.ArgumentParser) -> None:
 
 def _undo_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "revision", nargs="?", default="", metavar="REV", help="the change (default: your last)"
+        "revision", nargs="?", default="", metavar="REV", help="the change (default: your last commit)"
     )
     parser.add_argument("--session", default="", metavar="ID", help="all changes of that session instead")
     parser.add_argument("--writer", default="", metavar="NAME", help="who undoes: human or agent/NAME")

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from memtool import names
+from memtool import names, runs
 from memtool.catalog.catalog_page import is_generated
 from memtool.chunks.chunks import Heading, cut
 from memtool.identity import HUMAN as HUMAN
@@ -22,7 +22,6 @@ SUBJECT = 72  # characters; more is cut off where commits are listed
 DETAILED = 50  # notes whose sections are named; of more, only the names
 LISTED = 200  # notes that are named at all
 _SECTIONS = 4
-_LARGEST = 2_000_000  # pairs of lines to compare; a larger rewrite is one change
 _ALIKE = 0.5  # share of equal lines from which on a note gone and a new one are one note renamed
 _COMPARED = 40  # notes gone and notes new that are compared for that
 
@@ -125,7 +124,7 @@ def _places(edit: Edit) -> list[str]:
 
 def _sections(old: note.Note, new: note.Note) -> Iterator[str]:
     heads_old, heads_new = cut(old).headings, cut(new).headings
-    for (first, last), (start, end) in _differences(old.lines, new.lines):
+    for (first, last), (start, end) in runs.differing(old.lines, new.lines):
         yield from _under(heads_new, range(max(start, new.body_start - 1) + 1, end + 1), new.lines)
         # Lines that went without a trace are named by where they stood.
         if start == end:
@@ -142,27 +141,8 @@ def _under(headings: Sequence[Heading], lines: range, text: Sequence[str]) -> It
 
 def _counts(edit: Edit) -> tuple[int, int]:
     old, new = (edit.before or b"").split(b"\n"), (edit.after or b"").split(b"\n")
-    pairs = list(_differences(old, new))
+    pairs = list(runs.differing(old, new))
     return sum(b - a for _, (a, b) in pairs), sum(b - a for (a, b), _ in pairs)
-
-
-def _differences(
-    old: Sequence[str] | Sequence[bytes], new: Sequence[str] | Sequence[bytes]
-) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
-    """Give the runs of lines that differ, as ends of both sides from 0 on."""
-    head = 0
-    while head < min(len(old), len(new)) and old[head] == new[head]:
-        head += 1
-    tail = 0
-    while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
-        tail += 1
-    a, b = old[head : len(old) - tail], new[head : len(new) - tail]
-    if len(a) * len(b) > _LARGEST:
-        yield (head, head + len(a)), (head, head + len(b))
-        return
-    for tag, i, j, k, m in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
-        if tag != "equal":
-            yield (head + i, head + j), (head + k, head + m)
 
 
 # Renames
@@ -192,6 +172,6 @@ def _nearest(edit: Edit, gone: Sequence[Edit], least: float) -> Edit | None:
 
 def _alike(old: bytes, new: bytes) -> float:
     a, b = old.split(b"\n"), new.split(b"\n")
-    if len(a) * len(b) > _LARGEST:
+    if len(a) * len(b) > runs.LARGEST:
         return 0.0
     return SequenceMatcher(None, a, b, autojunk=False).quick_ratio()

@@ -191,7 +191,7 @@ def _about(memory: Any, session: str) -> list[Item]:
 
 def _said(memory: Any, session: str, budget: float) -> list[Item]:
     """Give the last turns, newest first, and in short those that no longer fit beside them."""
-    said = turns.load(memory.vault, memory.kept_as(session), last=FOLDED)
+    said = turns.load(memory.vault, memory.unit_name(session), last=FOLDED)
     room = min(memory.config.turn_tokens, context.SHARES["turn"] * budget)
     recent = _recent(said, room)
     old = said[: len(said) - len(recent)]
@@ -201,7 +201,7 @@ def _said(memory: Any, session: str, budget: float) -> list[Item]:
         folded = summaries.summarise(old, IN_SHORT * budget - head.tokens, size=_line_cost)
         if folded.lines:
             items.append(head._replace(text=str(folded)))
-            turns.hold(memory.vault, memory.kept_as(session), [line.turn.number for line in folded.lines])
+            turns.hold(memory.vault, memory.unit_name(session), [line.turn.number for line in folded.lines])
     return items
 
 
@@ -230,9 +230,9 @@ def _line_cost(text: str) -> float:
 
 def fold_old(memory: Any, session: str, *, budget: float | None, chat: Chat | None) -> Summary:
     """Summarise the turns that working memory no longer holds, and hold on to the ones cited."""
-    said = turns.load(memory.vault, memory.kept_as(session), last=FOLDED)
+    said = turns.load(memory.vault, memory.unit_name(session), last=FOLDED)
     recent = _recent(said, memory.config.turn_tokens)
     room = memory.config.turn_tokens / 2 if budget is None else budget
     folded = summaries.summarise(said[: len(said) - len(recent)], room, size=cost, chat=chat)
-    turns.hold(memory.vault, memory.kept_as(session), [line.turn.number for line in folded.lines])
+    turns.hold(memory.vault, memory.unit_name(session), [line.turn.number for line in folded.lines])
     return folded

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from memtool import names, pin
+from memtool import names, pin, runs
 from memtool.commits.commit_message import Edit
 from memtool.door import door, line_edit
 from memtool.door.door import Wanted
@@ -129,15 +129,7 @@ def spoilt(edit: Edit) -> Iterator[Finding]:
 def lines_of(before: bytes, after: bytes) -> tuple[int, int]:
     """Give the lines of *after* that are new in it; where lines only went away, the one that follows."""
     old, new = before.split(b"\n"), after.split(b"\n")
-    head = _alike(old, new)
-    tail = _alike(old[head:][::-1], new[head:][::-1])
+    head, tail = runs.ends(old, new)
     count = max(1, len(note.parse(after).lines))
     start = min(head + 1, count)
     return start, min(max(start, len(new) - tail), count)
-
-
-def _alike(old: Sequence[bytes], new: Sequence[bytes]) -> int:
-    count = 0
-    while count < min(len(old), len(new)) and old[count] == new[count]:
-        count += 1
-    return count

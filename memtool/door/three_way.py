@@ -6,8 +6,9 @@ Finer than git's merge: a line put below lines that the other side took out is n
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from difflib import SequenceMatcher
 from typing import NamedTuple
+
+from memtool import runs
 
 _LARGEST = 4_000_000  # pairs of lines that are compared; a larger rewrite is one change
 
@@ -54,16 +55,5 @@ def _touch(one: _Hunk, two: _Hunk) -> bool:
 
 
 def _hunks(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[_Hunk]:
-    head = 0
-    while head < min(len(old), len(new)) and old[head] == new[head]:
-        head += 1
-    tail = 0
-    while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
-        tail += 1
-    a, b = old[head : len(old) - tail], new[head : len(new) - tail]
-    if len(a) * len(b) > _LARGEST:
-        yield _Hunk(head, head + len(a), tuple(b))
-        return
-    for tag, i, j, k, m in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
-        if tag != "equal":
-            yield _Hunk(head + i, head + j, tuple(b[k:m]))
+    for (first, last), (start, end) in runs.differing(old, new, _LARGEST):
+        yield _Hunk(first, last, tuple(new[start:end]))

@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from memtool import names
+from memtool.catalog.catalog_page import is_generated
 from memtool.commits.commit_message import Edit
 from memtool.door import door
 from memtool.door.door import Step
 from memtool.errors import ConflictError, GitError, PathError, UsageError
 from memtool.git import Git
-from memtool.history import history
+from memtool.identity import HUMAN
 from memtool.vault import Vault
 
 _FIELDS = "%H%x1f%s%x1f%(trailers:key=Memtool-Writer,valueonly,separator=%x2c)"
@@ -45,10 +46,26 @@ def find(vault: Vault, revision: str, session: str, writer: str) -> list[Past]:
         found = [past for past in made if past.session == session]
     else:
         found = [past for past in made if past.writer == writer][:1]
+        if writer == HUMAN.writer:
+            _must_be_committed(git, found)
     if not found:
         what = f"no change of session `{names.printable(session)}`" if session else f"no change by {writer}"
         raise UsageError(f"{what} is in this history", fix="see `git log`, and name a revision")
     return found
+
+
+def _must_be_committed(git: Git, found: Sequence[Past]) -> None:
+    """Refuse where a person's last change is in no commit yet: an older one would be taken back for it."""
+    waiting = [path for path in git.changed() if names.is_path(path) and not is_generated(path)]
+    if not waiting:
+        return
+    shown = ", ".join(names.printable(path) for path in waiting[:3])
+    more = f" and {len(waiting) - 3} more" if len(waiting) > 3 else ""
+    fix = "run `memtool commit`, then `memtool undo`"
+    if found:
+        fix += f"; or take back the last that is committed: `memtool undo {found[0].revision[:10]}`"
+    why = "only a commit can be taken back"
+    raise UsageError(f"your last changes are not committed yet: {shown}{more}", why=why, fix=fix)
 
 
 def _one(git: Git, revision: str) -> Past:
@@ -118,7 +135,7 @@ def _back(edit: Edit, now: bytes | None, past: Past) -> bytes | None:
     what += "is gone or has another name now" if now is None else "was changed since in the same lines"
     shown = names.printable(edit.path)
     fix = f"nothing was changed: see `memtool diff {shown} {past.revision[:10]}`, and edit what is wrong"
-    raise ConflictError(what, why="what others wrote since is never touched", fix=fix)
+    raise ConflictError(what, why="what was written since is never touched", fix=fix)
 
 
 _FLAGS = ("-r", "-z", "--no-renames", "--relative", "--raw", "--no-abbrev")
@@ -131,7 +148,7 @@ def _edits(git: Git, undone: Sequence[Past]) -> dict[str, list[Edit]]:
     if pairs:
         changed |= _rows(git.run("diff-tree", "--stdin", *_FLAGS, stdin="".join(pairs).encode()))
     wanted = {name for rows in changed.values() for row in rows for name in row[1:] if name.strip("0")}
-    texts = dict(history.read(git, sorted(wanted)))
+    texts = dict(git.blobs(sorted(wanted)))
     if wanted - texts.keys():
         raise GitError("the old text is not here", why="this clone lacks it", fix="fetch the whole history")
     return {

@@ -16,7 +16,7 @@ from memtool.facts.fields import Field, fields, unreadable
 from memtool.git import Git
 from memtool.history import moments, nested
 from memtool.history.editions import Edition, editions, line_back, renamed_to, why_none
-from memtool.history.history import Revision, read, tree
+from memtool.history.history import Revision, tree
 from memtool.note import note
 from memtool.note.yaml_block import Value
 from memtool.vault import Vault
@@ -113,7 +113,7 @@ def _renamed_just_now(vault: Vault, git: Git, path: str) -> str:
     missing = {
         old: blob for old, blob in tree(git, "HEAD").items() if old.endswith(".md") and old not in here
     }
-    texts = {blob: note.parse(data).lines for blob, data in read(git, missing.values())}
+    texts = {blob: note.parse(data).lines for blob, data in git.blobs(missing.values())}
     likeness = {old: pin.alike(texts[blob], lines) for old, blob in missing.items() if blob in texts}
     best = max(likeness, key=lambda old: likeness[old], default="")
     return best if best and likeness[best] >= pin.KNOWN_AGAIN else ""
@@ -125,7 +125,7 @@ def _renamed_just_now(vault: Vault, git: Git, path: str) -> str:
 def _states(vault: Vault, git: Git, path: str, trail: Sequence[Edition], *, with_disk: bool) -> list[_State]:
     """Read every edition, and before them the note on disk where it differs from the newest."""
     blobs = {edition.blob for edition in trail} - {""}
-    notes = {blob: note.parse(data) for blob, data in read(git, blobs)}
+    notes = {blob: note.parse(data) for blob, data in git.blobs(blobs)}
     disk = note.parse(vault.read(path)) if with_disk and _is_there(vault, path) else None
     newest = notes.get(trail[0].blob) if trail else None
     ahead = with_disk and (disk.lines if disk else None) != (newest.lines if newest else None)

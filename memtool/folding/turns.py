@@ -64,7 +64,7 @@ def append(vault: Vault, session: str, role: str, text: str, now: datetime) -> T
         _put_aside(place)
         number = _last_number(place) + 1
         turn = Turn(number, role, text, _digest(text), f"{now.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}")
-        _write(place, turn)
+        atomic.append(place, _line(turn))
     return turn
 
 
@@ -160,19 +160,13 @@ def _bytes(file: Path) -> bytes:
         return stream.read(MOST) if stat.S_ISREG(os.fstat(handle).st_mode) else b""
 
 
-def _write(place: Path, turn: Turn) -> None:
-    data = json.dumps(turn._asdict(), ensure_ascii=False).encode() + b"\n"
-    mode = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
-    with open(os.open(place, mode, 0o600), "r+b", buffering=0) as stream:
-        size = os.fstat(stream.fileno()).st_size
-        if size and os.pread(stream.fileno(), 1, size - 1) != b"\n":
-            data = b"\n" + data  # who wrote before was torn from its work
-        stream.write(data)
+def _line(turn: Turn) -> bytes:
+    return json.dumps(turn._asdict(), ensure_ascii=False).encode()
 
 
 def _replace(file: Path, data: bytes) -> None:
     file.parent.mkdir(exist_ok=True)
-    atomic.put(file, data)
+    atomic.put(file, data, mode=atomic.PRIVATE)
 
 
 # -- all files of a session ------------------------------------------------------------------
@@ -237,7 +231,7 @@ def _drop(aside: Sequence[Path], held: Collection[int]) -> None:
             return
         kept = [turn for turn in _read(file) if turn.number in held]
         size -= file.stat().st_size
-        _replace(file, b"".join(json.dumps(t._asdict(), ensure_ascii=False).encode() + b"\n" for t in kept))
+        _replace(file, b"".join(_line(turn) + b"\n" for turn in kept))
         size += file.stat().st_size
 
 

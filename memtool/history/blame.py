@@ -15,7 +15,7 @@ from typing import NamedTuple
 from memtool.errors import GitError, MemtoolError, PathError
 from memtool.git import Git
 from memtool.history import history, shortcut
-from memtool.history.history import NOBODY, Revision, pack, revisions, unpack
+from memtool.history.history import Revision, blob_name, pack, revisions, unpack
 from memtool.history.recall import Recall
 from memtool.vault import blob
 
@@ -237,7 +237,7 @@ def _entries(out: bytes) -> Iterator[tuple[int, int, str]]:
     for entry in _ENTRY.finditer(out):
         name = entry["name"].decode()
         start = int(entry["start"])
-        yield start, start + int(entry["count"]) - 1, "" if NOBODY.issuperset(name) else name
+        yield start, start + int(entry["count"]) - 1, blob_name(name)
 
 
 def _merge(entries: Iterable[tuple[int, int, str]]) -> list[tuple[int, int, str]]:

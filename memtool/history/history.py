@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -63,9 +63,9 @@ def touches(git: Git, *, since: str = "", until: str = "HEAD", first_parent: boo
     )
     prefix = git.prefix()
     return [
-        Touch(revision, _below(prefix, names[0]), _blob(old), _blob(new))
-        for revision, changes in _read_log(out)
-        for _, old, new, names in changes
+        Touch(revision, _below(prefix, raw.names[0]), blob_name(raw.old), _note(raw))
+        for revision, changes in ((_revision(told), changes) for told, changes in read_log(out, len(_FIELDS)))
+        for raw in changes
     ]
 
 
@@ -75,7 +75,8 @@ def revisions(git: Git, names: Collection[str]) -> dict[str, Revision]:
         return {}
     asked = "\n".join(sorted(names)).encode()
     out = git.run("log", "-z", "--no-walk=unsorted", "--stdin", *_QUIET, _FORMAT, stdin=asked)
-    return {revision.revision: revision for revision, _ in _read_log(out)}
+    found = [_revision(told) for told, _ in read_log(out, len(_FIELDS))]
+    return {revision.revision: revision for revision in found}
 
 
 def tree(git: Git, commit: str) -> dict[str, str]:
@@ -103,34 +104,11 @@ def name_of(git: Git, commit: str, blob: str, gone: Callable[[str], bool]) -> st
     return next((path for path, name in tree(git, commit).items() if name == blob and gone(path)), "")
 
 
-def read(git: Git, blobs: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-    """Give the bytes of each blob; one that this clone does not hold is left out."""
-    wanted = list(dict.fromkeys(blobs))
-    for at in range(0, len(wanted), 500):
-        part = wanted[at : at + 500]
-        out = git.run("cat-file", "--batch", stdin="\n".join([*part, ""]).encode())
-        yield from _read_batch(out)
-
-
-def _read_batch(out: bytes) -> Iterator[tuple[str, bytes]]:
-    at = 0
-    while at < len(out):
-        end = out.index(b"\n", at)
-        head = out[at:end].split(b" ")
-        at = end + 1
-        if head[-1] == b"missing":
-            continue
-        size = int(head[2])
-        yield head[0].decode(), out[at : at + size]
-        at += size + 1
-
-
 def note_at(git: Git, commit: str, path: str) -> bytes:
     """Read a note as *commit* has it. PathError when it has none there."""
     place = f"{commit}:{git.prefix()}{path}"
     if "\n" not in path:
-        out = git.run("cat-file", "--batch", stdin=os.fsencode(place) + b"\n")
-        for _, data in _read_batch(out):
+        for _, data in git.blobs([place]):
             return data
     raise PathError(
         f"there was no note `{path}` at {commit[:7]}",
@@ -153,48 +131,61 @@ def unpack(kept: Sequence[object]) -> Revision:
 
 # -- reading what git prints -----------------------------------------------------------------
 
-Change = tuple[str, str, str, list[str]]  # status, blob before, blob after, one path or two
+
+class Raw(NamedTuple):
+    """One change of a file as git's log tells it."""
+
+    mode: str
+    kind: str
+    old: str  # the blob before, all zeros for none
+    new: str
+    names: list[str]  # one path, or two
 
 
-def _read_log(out: bytes) -> Iterator[tuple[Revision, list[Change]]]:
+def read_log(out: bytes, fields: int) -> Iterator[tuple[list[str], list[Raw]]]:
+    """Read what ``git log -z --raw`` gave: so many *fields* of each commit, and its changes."""
     parts, at = out.split(b"\0"), 0
-    while at + len(_FIELDS) <= len(parts):
-        revision = _revision(parts[at : at + len(_FIELDS)])
-        at += len(_FIELDS)
-        changes: list[Change] = []
+    while at + fields <= len(parts):
+        told = [part.decode("utf-8", "replace") for part in parts[at : at + fields]]
+        at += fields
+        changes: list[Raw] = []
         while at < len(parts) and (parts[at].lstrip(b"\n").startswith(b":") or not parts[at].strip(b"\n")):
             if not parts[at].strip(b"\n"):
                 at += 1
                 continue
             _, mode, old, new, kind = parts[at].decode().split(" ")
-            new = new if mode in ("100644", "100755") else "0"  # a link or a submodule is no note
             count = 2 if kind[0] in "RC" else 1
-            changes.append((kind, old, new, [os.fsdecode(name) for name in parts[at + 1 : at + 1 + count]]))
+            names = [os.fsdecode(name) for name in parts[at + 1 : at + 1 + count]]
+            changes.append(Raw(mode, kind, old, new, names))
             at += 1 + count
-        yield revision, changes
+        yield told, changes
 
 
-def _revision(fields: Sequence[bytes]) -> Revision:
-    name, when, author, writer, session, reason, subject = (
-        field.decode("utf-8", errors="replace") for field in fields
-    )
+def _note(raw: Raw) -> str:
+    """Give the blob there is after a change; a link or a submodule is no note."""
+    return blob_name(raw.new) if raw.mode in ("100644", "100755") else ""
+
+
+def _revision(fields: Sequence[str]) -> Revision:
+    name, when, author, writer, session, reason, subject = fields
     return Revision(
         name.strip(),
         datetime.fromtimestamp(int(when), UTC),
         author,
-        _last(writer) or "human",
-        _last(session),
-        _last(reason),
+        last(writer) or "human",
+        last(session),
+        last(reason),
         subject,
     )
 
 
-def _last(values: str) -> str:
+def last(values: str) -> str:
     """Take the last of several trailers of one name: it was added last."""
     return values.rpartition("\x1f")[2].strip()
 
 
-def _blob(name: str) -> str:
+def blob_name(name: str) -> str:
+    """Give the name of a blob; "" for git's way to say none."""
     return "" if NOBODY.issuperset(name) else name
 
 

@@ -105,7 +105,7 @@ def _in_order(found: Sequence[Edition]) -> list[Edition]:
 
 def _parsed(git: Git, line: Sequence[Edition]) -> list[Version]:
     blobs = filter(None, (one.blob for one in line))
-    texts = {name: note.parse(data).lines for name, data in history.read(git, blobs)}
+    texts = {name: note.parse(data).lines for name, data in git.blobs(blobs)}
     return [Version(one.by, one.path, texts.get(one.blob), one.parents) for one in line]
 
 

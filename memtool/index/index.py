@@ -15,12 +15,10 @@ from typing import NamedTuple
 
 from memtool.errors import Finding
 from memtool.index.index_change import Change, Stat
-from memtool.index.index_file import connect
+from memtool.index.index_file import connect, many
 
 #: How much a word counts in the name, the headings and the body of a chunk.
 FIELD_WEIGHTS = (1.0, 1.0, 1.0)
-
-_MANY = 500  # host parameters in one statement, well under SQLite's old limit of 999
 
 
 class FileRow(NamedTuple):
@@ -72,13 +70,6 @@ class Target(NamedTuple):
 _TARGET = 'SELECT digest, file, row, kind, start, "end" FROM embeds'
 
 
-def _many(items: Sequence[object]) -> Iterator[tuple[str, Sequence[object]]]:
-    """Cut *items* into runs that one statement can take, each with its placeholders."""
-    for at in range(0, len(items), _MANY):
-        part = items[at : at + _MANY]
-        yield ",".join("?" * len(part)), part
-
-
 class Index:
     """An open index file. Many may read while one writes (WAL)."""
 
@@ -128,7 +119,7 @@ class Index:
         """Give the blob that the rows of each of these notes were made from."""
         return {
             path: blob
-            for marks, part in _many(paths)
+            for marks, part in many(paths)
             for path, blob in self.db.execute(f"SELECT path, blob FROM files WHERE path IN ({marks})", part)
         }
 
@@ -147,7 +138,7 @@ class Index:
         else:
             found = [
                 r
-                for marks, part in _many(ids)
+                for marks, part in many(ids)
                 for r in self.db.execute(f"{select} WHERE id IN ({marks})", part)
             ]
         return {
@@ -172,7 +163,7 @@ class Index:
         )
         return {
             r[0]: Row(*r)
-            for marks, part in _many(numbers)
+            for marks, part in many(numbers)
             for r in self.db.execute(f"{select} ({marks})", part)
         }
 
@@ -213,7 +204,7 @@ class Index:
         wanted = list(dict.fromkeys(terms))
         return {
             term: count
-            for marks, part in _many(wanted)
+            for marks, part in many(wanted)
             for term, count in self.db.execute(f"SELECT term, doc FROM terms WHERE term IN ({marks})", part)
         }
 
@@ -245,7 +236,7 @@ class Index:
     def _targets(self, where: str, keys: Sequence[object]) -> list[Target]:
         return [
             Target(*r)
-            for marks, part in _many(keys)
+            for marks, part in many(keys)
             for r in self.db.execute(f"{_TARGET} WHERE {where} ({marks})", part)
         ]
 
@@ -253,7 +244,7 @@ class Index:
         """Give what each note is called: path, title, other names, tags."""
         return {
             r[0]: r[1]
-            for marks, part in _many(list(files))
+            for marks, part in many(list(files))
             for r in self.db.execute(f"SELECT id, name FROM files WHERE id IN ({marks})", part)
         }
 
@@ -294,6 +285,6 @@ class Index:
         select = 'SELECT digest, file, row, kind, start, "end", text FROM embeds WHERE digest IN'
         return [
             (Target(*r[:6]), r[6])
-            for marks, part in _many(digests)
+            for marks, part in many(digests)
             for r in self.db.execute(f"{select} ({marks})", part)
         ]

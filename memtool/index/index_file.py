@@ -9,11 +9,14 @@ import os
 import sqlite3
 import stat
 import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from memtool import lexical
 from memtool.errors import LockError, MemtoolError, VaultError
 from memtool.index import rows
+
+_MANY = 500  # host parameters in one statement, well under SQLite's old limit of 999
 
 SCHEMA = f"""
 CREATE TABLE files(
@@ -242,3 +245,10 @@ def is_superseded(file: Path, number: int) -> bool:
         return False
     finally:
         db.close()
+
+
+def many(items: Sequence[object]) -> Iterator[tuple[str, Sequence[object]]]:
+    """Cut *items* into runs that one statement can take, each with its placeholders."""
+    for at in range(0, len(items), _MANY):
+        part = items[at : at + _MANY]
+        yield ",".join("?" * len(part)), part

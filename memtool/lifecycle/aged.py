@@ -6,13 +6,14 @@ Reads the notes as they lie on disk, so that whatever is concluded names the byt
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import date
 from typing import NamedTuple
 
 from memtool import kinds, names, standing
 from memtool.catalog import catalog_page
 from memtool.door.moving import ARCHIVE
-from memtool.errors import MemtoolError
+from memtool.errors import MemtoolError, PathError
 from memtool.lifecycle import strength
 from memtool.lifecycle.strength import Strength
 from memtool.note import note
@@ -88,6 +89,16 @@ def origin(path: str) -> str:
     ('ops/a.md', 'ops/a.md')
     """
     return path.removeprefix(f"{ARCHIVE}/")
+
+
+def resolve(vault: Vault, path: str) -> str:
+    """Give the path of a note; where none is called that, of the one in the archive that was."""
+    try:
+        return vault.resolve(path)
+    except PathError:
+        with suppress(PathError):
+            return vault.resolve(f"{ARCHIVE}/{path}")
+        raise
 
 
 def survey(

@@ -149,10 +149,8 @@ def _merge(work: Enacting, step: Step) -> Sequence[door.Step]:
     edits = {one.edit.path: one.edit for one in followers}
     before = work.vault.read(kept)
     base = edits.pop(kept).after if kept in edits else before
-    today, use = work.today, Use()
-    one = aged(kept, base or b"", use, today)
-    two = aged(other, first.edit.before or b"", use, today)
-    joined = merged.joined(base or b"", one, two, first.edit.path)
+    two = aged(other, first.edit.before or b"", Use(), work.today)
+    joined = merged.joined(base or b"", two, first.edit.path)
     gone = note.set_key(first.edit.after or b"", "superseded_by", f"[[{bare(kept)}]]")
     verb = "append" if base == before else "edit"
     steps = [

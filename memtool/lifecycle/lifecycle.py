@@ -92,7 +92,7 @@ def kept_by(note: Aged, policy: Policy) -> str:
         return "holding two versions of one note"
     opens = policy.open_path()
     if opens is not None and not opens(note.path):
-        return "not everybody may read it, and the archive is read by all"
+        return "not everybody may read it"
     for path in (note.path, note.path if note.archived else f"{ARCHIVE}/{note.path}"):
         decision = policy.decide(WRITER, "archive", path)
         if not decision.allowed:

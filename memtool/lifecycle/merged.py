@@ -14,12 +14,12 @@ from memtool.links import links
 from memtool.note import note
 
 
-def joined(data: bytes, kept: Aged, other: Aged, to: str) -> bytes:
+def joined(data: bytes, other: Aged, to: str) -> bytes:
     """Append to the kept note, as it is in *data*, what the other one, which goes to *to*, says besides."""
-    return line_edit.append(data, "\n" + "\n".join(_section(data, kept, other, to))).data
+    return line_edit.append(data, "\n" + "\n".join(_section(data, other, to))).data
 
 
-def _section(data: bytes, kept: Aged, other: Aged, to: str) -> list[str]:
+def _section(data: bytes, other: Aged, to: str) -> list[str]:
     day = other.day or other.born
     lines = news(note.parse(data).lines, other.body)
     name = links.bare(to)

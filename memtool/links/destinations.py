@@ -48,11 +48,11 @@ def destination(kind: str, target: str, source: str, called: Sequence[Called]) -
     if kind == "text":
         return _best(called, target, source, aliases=True) or Destination("text")
     if kind == "value":
-        found = _at(called, target) or _at(called, _joined(source, target))
+        found = _at(called, target) or _at(called, links.joined(source, target))
         return Destination("note", found) if found else Destination("missing")
     path = target.lstrip("/")
     relative = kind == "markdown" or path.startswith(("./", "../"))
-    joined = _joined(source, path) if relative else posixpath.normpath(path)
+    joined = links.joined(source, path) if relative else posixpath.normpath(path)
     if joined == ".." or joined.startswith("../"):
         return Destination("outside")
     if relative and (found := _at(called, joined)):
@@ -65,7 +65,7 @@ def destination(kind: str, target: str, source: str, called: Sequence[Called]) -
 def _by_name(called: Sequence[Called], target: str, source: str) -> Destination | None:
     if "/" not in target:
         return _best(called, target, source, aliases=True)
-    if found := _at(called, target) or _at(called, _joined(source, target)):
+    if found := _at(called, target) or _at(called, links.joined(source, target)):
         return Destination("note", found)
     ending = "/" + names.key(links.bare(target))
     part = [one for one in called if ("/" + names.key(links.bare(one.path))).endswith(ending)]
@@ -97,10 +97,6 @@ def _at(called: Iterable[Called], path: str) -> Called | None:
     """Find the note at a path, with its suffix or without."""
     wanted = names.key(links.bare(path))
     return next((one for one in called if not one.rank and names.key(links.bare(one.path)) == wanted), None)
-
-
-def _joined(source: str, target: str) -> str:
-    return posixpath.normpath(posixpath.join(posixpath.dirname(source), target))
 
 
 def _nowhere(path: str) -> Destination:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import TYPE_CHECKING, NamedTuple
 
 from memtool import names
+from memtool.index.index_file import many
 from memtool.index.rows import PATH
 from memtool.links import destinations
 from memtool.links.destinations import Called, State
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from memtool.history.blame import Provenance
     from memtool.index.index import Index
 
-_MANY = 500  # host parameters in one statement
 _SAID = (
     "SELECT s.file, f.path, f.title, s.line, s.kind, s.relation, s.target, s.key, s.fragment "
     "FROM said s JOIN files f ON f.id = s.file"
@@ -90,7 +90,7 @@ class Graph:
         wanted = list(dict.fromkeys(keys))
         found = {key: [self._thing(one) for one in some] for key, some in self.called(wanted).items() if some}
         rest = [key for key in wanted if key not in found]
-        for marks, part in _many(rest):
+        for marks, part in many(rest):
             for key, target, path in self.index.db.execute(
                 "SELECT s.key, s.target, f.path FROM said s JOIN files f ON f.id = s.file "
                 f"WHERE s.kind IN ('text', 'wiki') AND s.key IN ({marks})",
@@ -103,7 +103,7 @@ class Graph:
     def called(self, keys: Iterable[str]) -> dict[str, list[Called]]:
         """Give the notes called by each key; remembered."""
         unknown = [key for key in dict.fromkeys(keys) if key not in self._called]
-        for marks, part in _many(unknown):
+        for marks, part in many(unknown):
             self._called.update((str(key), []) for key in part)
             for key, *one in self.index.db.execute(
                 "SELECT c.key, c.rank, f.id, f.path, f.title FROM called c JOIN files f ON f.id = c.file "
@@ -126,7 +126,7 @@ class Graph:
     def out(self, things: Sequence[Thing]) -> list[Triple]:
         """Give what these notes say, in the order of their lines."""
         files = [self._files[thing.path] for thing in things if self._known(thing)]
-        rows = [row for marks, part in _many(files) for row in self._rows(f"WHERE s.file IN ({marks})", part)]
+        rows = [row for marks, part in many(files) for row in self._rows(f"WHERE s.file IN ({marks})", part)]
         return self._triples(sorted(rows, key=lambda row: (row.path, row.line)))
 
     def into(self, things: Sequence[Thing]) -> list[Triple]:
@@ -134,12 +134,12 @@ class Graph:
         wanted = {thing.key for thing in things}
         keys = [thing.key for thing in things if not thing.path]
         files = [self._files[thing.path] for thing in things if self._known(thing)]
-        for marks, part in _many(files):
+        for marks, part in many(files):
             found = self.index.db.execute(f"SELECT key FROM called WHERE file IN ({marks})", part)
             keys += [key for (key,) in found]
         rows = [
             row
-            for marks, part in _many(list(dict.fromkeys(keys)))
+            for marks, part in many(list(dict.fromkeys(keys)))
             for row in self._rows(f"WHERE s.key IN ({marks})", part)
         ]
         found_triples = self._triples(sorted(rows, key=lambda row: (row.path, row.line)))
@@ -218,9 +218,3 @@ class Graph:
         sign = f"^{block}".lower()
         found = self.index.db.execute("SELECT text FROM chunks WHERE file=?", (file,))
         return any(line.rstrip().lower().endswith(sign) for (text,) in found for line in text.split("\n"))
-
-
-def _many(items: Sequence[object]) -> Iterator[tuple[str, Sequence[object]]]:
-    for at in range(0, len(items), _MANY):
-        part = items[at : at + _MANY]
-        yield ",".join("?" * len(part)), part

@@ -52,14 +52,14 @@ def _broken(graph: Graph, every: Sequence[Triple]) -> Iterator[Finding]:
         elif triple.state == "missing":
             fix = fixes.get(triple.object.key, "")
             if not fix and len(fixes) < MOST_SUGGESTED:
-                fix = fixes[triple.object.key] = _fix(graph, triple.object.name, names)
+                fix = fixes[triple.object.key] = _fix(triple.object.name, names)
             yield Finding("link-broken", path, line, f"`{written}` leads to no note", fix)
         elif not graph.has_fragment(triple):
             what = f"{triple.object.path} has no `{triple.fragment}`"
             yield Finding("link-heading", path, line, what, f"run `memtool show {triple.object.path}`")
 
 
-def _fix(graph: Graph, wanted: str, names: Sequence[str]) -> str:
+def _fix(wanted: str, names: Sequence[str]) -> str:
     near = destinations.similar(wanted.rpartition("/")[2], names)
     return f"did you mean {' or '.join(f'`{name}`' for name in near)}?" if near else "write it, or unlink it"
 

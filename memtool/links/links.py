@@ -78,7 +78,7 @@ def rebase(text: str, old: str, new: str, exists: Callable[[str], bool]) -> str:
     """Let the relative links of a note that moves from *old* to *new* lead where they led."""
     pieces, at = [], 0
     for link in find(text):
-        target = _joined(old, link.target) if link.kind == "markdown" else ""
+        target = joined(old, link.target) if link.kind == "markdown" else ""
         if target and (exists(target) or target == old):
             target = new if target == old else target
             pieces += [text[at : link.start], _escaped(_relative(target, new, link.target), text, link)]
@@ -161,9 +161,9 @@ def _spans(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 def _leads_to(link: Link, old: str, path: str, paths: Collection[str]) -> bool:
     if link.kind == "markdown":
-        return names.key(_joined(path, link.target)) == names.key(old)
+        return names.key(joined(path, link.target)) == names.key(old)
     if link.kind == "value":
-        return names.key(old) in (names.key(link.target), names.key(_joined(path, link.target)))
+        return names.key(old) in (names.key(link.target), names.key(joined(path, link.target)))
     return _meant(link.target, path, old, paths)
 
 
@@ -171,7 +171,7 @@ def _meant(target: str, path: str, old: str, paths: Collection[str]) -> bool:
     """Tell whether a wikilink means *old*: by its whole path, or by its name when that is the nearest."""
     wanted, whole = names.key(bare(target)), names.key(bare(old))
     if "/" in target:
-        return wanted == whole or names.key(bare(_joined(path, target))) == whole
+        return wanted == whole or names.key(bare(joined(path, target))) == whole
     if wanted != whole.rpartition("/")[2]:
         return False
     same = [other for other in paths if names.key(bare(other)).rpartition("/")[2] == wanted] or [old]
@@ -197,7 +197,8 @@ def bare(path: str) -> str:
     return _SUFFIX.sub("", path)
 
 
-def _joined(path: str, target: str) -> str:
+def joined(path: str, target: str) -> str:
+    """Give where a relative target in a note leads."""
     return posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
 
 

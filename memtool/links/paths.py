@@ -113,11 +113,6 @@ def _may(triple: Triple, allowed: Mapping[str, Direction], direction: Direction)
     return way in ("both", direction)
 
 
-def repeated(hop: Mapping[str, Direction], hops: int) -> list[Mapping[str, Direction]]:
-    """Give the same hop several times."""
-    return [hop] * hops
-
-
 def within(allowed: Iterable[str], direction: Direction) -> dict[str, Direction]:
     """Hold a hop to relations, all the same way.
 

@@ -11,8 +11,6 @@ from typing import Any, NamedTuple
 
 from memtool.mcp_server.token import VARIABLE
 
-CLIENTS = ("claude", "codex", "cursor", "vscode")
-
 
 class Snippet(NamedTuple):
     """What to paste, and where."""
@@ -37,7 +35,7 @@ def snippet(client: str, start: list[str], *, url: str = "") -> Snippet:
     command = "memtool"
     args = ["mcp"]
     """
-    return {"claude": _claude, "codex": _codex, "cursor": _cursor, "vscode": _vscode}[client](start, url)
+    return _SNIPPETS[client](start, url)
 
 
 def _json(value: dict[str, Any]) -> str:
@@ -85,3 +83,7 @@ def _codex(start: list[str], url: str) -> Snippet:
         ]
     )
     return Snippet("\n".join(["[mcp_servers.memtool]", *words]), "`~/.codex/config.toml`")
+
+
+_SNIPPETS = {"claude": _claude, "codex": _codex, "cursor": _cursor, "vscode": _vscode}
+CLIENTS = tuple(_SNIPPETS)

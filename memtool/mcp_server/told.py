@@ -52,21 +52,9 @@ def clean(value: Any) -> Any:
     return value
 
 
-def shown_lines(hit: Hit) -> list[tuple[int, str]]:
-    """Give the numbered lines of a hit that matter most."""
-    text = hit.text.split("\n")
-    if len(text) != hit.end - hit.start + 1:  # a piece of one long line
-        return [(hit.start, hit.text)]
-    first, last = hit.focus
-    shown = [(number, line) for number, line in enumerate(text, hit.start) if first <= number <= last]
-    while len(shown) > 1 and not shown[-1][1].strip():
-        shown.pop()
-    return shown
-
-
 def hit(found: Hit) -> dict[str, Any]:
     """Give a hit as values."""
-    shown = shown_lines(found)
+    shown = found.lines
     return {
         "anchor": str(found.anchor),
         "score": round(found.score, 4),
@@ -87,7 +75,7 @@ def _writer(found: Hit) -> str:
 
 
 def quoted_hit(found: Hit) -> str:
-    shown = shown_lines(found)
+    shown = found.lines
     place = f"{found.path}:{shown[0][0]}-{shown[-1][0]}"
     marks = f" [{'; '.join(found.standing.marks)}]" if found.standing else ""
     verified = found.provenance.verified if found.provenance else None

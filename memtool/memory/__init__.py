@@ -1,1 +1,1 @@
-"""The rooms joined: one open vault, and all that can be asked of it and done to it."""
+"""One open vault -> all that can be asked of it and done to it: the rooms joined, the doors' one way in."""

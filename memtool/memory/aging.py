@@ -107,10 +107,13 @@ class Aging:
         return results
 
     def restore(self, path: str, *, to: str = "", by: Signature | None = None, dry_run: bool = False) -> str:
-        """Take a note out of the archive, to where it was before or *to* another place; gives its path."""
+        """Take a note out of the archive, to where it was before or *to* another place; gives its path.
+
+        *path* is where it lies in the archive, or where it was before.
+        """
         from memtool.lifecycle import aged
 
-        path = self.vault.resolve(path)
+        path = aged.resolve(self.vault, path)
         if not aged.is_archived(path):
             raise UsageError(f"{path} is not archived", fix="name it as `memtool search --archived` does")
         return self.move(path, to or aged.origin(path), by=by, dry_run=dry_run)

@@ -62,7 +62,7 @@ class Attending:
         def show(self, anchor: Anchor | str) -> list[tuple[int, str]]: ...
 
     def unit_name(self, unit: str) -> str:
-        """Name a unit as it is kept: who may not read every note shares none with others.
+        """Name a unit, or a session's turns, as they are kept: who may not read every note shares none.
 
         What a state recalls is made of what was read.
         """

@@ -35,25 +35,27 @@ class Remembering:
         @property
         def reader(self) -> Callable[[str], bool] | None: ...
 
+        def unit_name(self, unit: str) -> str: ...
+
     def turn(self, role: str, text: str, *, session: str | None = None, now: datetime | None = None) -> Turn:
         """Keep what was said, secrets masked; *session* None is the one this memory was opened in."""
         from memtool.folding import turns
 
         return turns.append(
-            self.vault, self.kept_as(self._session(session)), role, text, now or datetime.now(UTC)
+            self.vault, self.unit_name(self._session(session)), role, text, now or datetime.now(UTC)
         )
 
     def turns(self, *, session: str | None = None, last: int | None = None) -> list[Turn]:
         """Give what was said in a session, in order; *last* only so many of the newest."""
         from memtool.folding import turns
 
-        return turns.load(self.vault, self.kept_as(self._session(session)), last=last)
+        return turns.load(self.vault, self.unit_name(self._session(session)), last=last)
 
     def cited_turn(self, citation: str, *, session: str | None = None) -> Turn:
         """Give the turn that a line of a summary cites; UsageError where it is gone or another one."""
         from memtool.folding import turns
 
-        return turns.find(self.vault, self.kept_as(self._session(session)), citation)
+        return turns.find(self.vault, self.unit_name(self._session(session)), citation)
 
     def summary(
         self, *, session: str | None = None, budget: float | None = None, chat: Chat | None = None
@@ -92,10 +94,6 @@ class Remembering:
             turns=turns,
             look=self.look if refresh else None,
         )
-
-    def kept_as(self, session: str) -> str:
-        """Name the turns of a session; an agent that may not read everything has turns of its own."""
-        return session if self.reader is None else f"{self.who.writer}: {session}"
 
     def _session(self, session: str | None) -> str:
         return self.who.session if session is None else session

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import NamedTuple, TypeAlias
 
+from memtool import runs
 from memtool.note.yaml_block import Entry, Value, read_yaml
 
 NewValue: TypeAlias = str | Sequence[str]
@@ -152,17 +153,8 @@ def _with_items(
     places = [first[0] for first, _, _ in entry.items] if len(entry.items) == len(old) else []
     places = [*(places or [entry.value_start[0]]), entry.value_end[0] + 1]
     known = list(old) if len(places) > len(old) else [None]
-    first = _alike(known, list(value))
-    last = _alike(known[first:][::-1], list(value[first:])[::-1])
+    first, last = runs.ends(known, value)
     margin = " " * entry.value_start[1]
     fresh = [_item(item, site.quote, site, flow=False) for item in value[first : len(value) - last]]
     rows[places[first] : places[len(known) - last]] = [f"{margin}- {item}{newline[:-1]}" for item in fresh]
     return "\n".join(rows)
-
-
-def _alike(old: Sequence[object], new: Sequence[str]) -> int:
-    """Count how many of both are the same from the beginning."""
-    count = 0
-    while count < min(len(old), len(new)) and old[count] == new[count]:
-        count += 1
-    return count

@@ -179,7 +179,7 @@ def add(
         named.setdefault(blob, []).append(name)
     with index.change() as change:
         change.remove([*gone, *wanted])
-        for blob, data in history.read(asof.git, list(named)):
+        for blob, data in asof.git.blobs(list(named)):
             for name in named.pop(blob):
                 path = wanted[name][0]
                 note = reading.parse(

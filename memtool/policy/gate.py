@@ -17,7 +17,7 @@ from memtool.errors import Finding, MemtoolError, PathError, PolicyError, Secret
 from memtool.git import Git
 from memtool.identity import Signature
 from memtool.note import note
-from memtool.policy import allowances
+from memtool.policy import allowances, labels
 from memtool.policy.policy import Decision, Policy
 from memtool.secrets import Secret
 from memtool.vault import Vault, digest
@@ -149,8 +149,7 @@ def _text(data: bytes) -> str:
 def _refuse_secrets(
     vault: Vault, change: Change, before: bytes, by: Signature, allow: Collection[int]
 ) -> None:
-    if secrets.find(by.reason) or secrets.find(change.path.rpartition("/")[2]):
-        where = "the reason" if secrets.find(by.reason) else "the name of the note"
+    if where := labels.suspicious(vault, change.path, by):
         raise SecretError(f"{where} seems to hold a secret", why="git keeps it for ever", fix="leave it out")
     found = held(vault, before, change.data, by)
     stopped = [one for one in found if by.is_agent or one.secret.line not in allow]

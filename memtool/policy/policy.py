@@ -7,6 +7,7 @@ so a rule can only take away. They bind agents; a person is never stopped. Decid
 from __future__ import annotations
 
 import os
+import posixpath
 import re
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -20,6 +21,7 @@ from memtool.vault import Vault
 
 VERBS = ("read", "add", "append", "edit", "set", "move", "archive")
 NAME = ".memtool/policy.toml"
+_ARCHIVE = "archive/"
 _LARGEST = 1_000_000  # bytes
 _KEYS = ("owner", "append_only", "review", "readers", "writers")
 _WHO = re.compile(r"human|agent/[^\s/]+")
@@ -47,8 +49,15 @@ class Rule(NamedTuple):
         return f"[scope.{self.scope!r}]".replace("'", '"') + f" in {self.source}:{self.line}"
 
     def covers(self, path: str) -> bool:
-        """Tell whether *path* lies in the scope: below a folder, or as a glob fits; case does not matter."""
-        scope, path = names.key(self.scope), names.key(path)
+        """Tell whether *path* lies in the scope: below a folder, or as a glob fits; case does not matter.
+
+        An archived note stays in the scope it was archived from, and no other spelling of a path leaves it.
+        """
+        scope, path = names.key(self.scope), posixpath.normpath(names.key(path))
+        return self._holds(scope, path) or self._holds(scope, path.removeprefix(_ARCHIVE))
+
+    @staticmethod
+    def _holds(scope: str, path: str) -> bool:
         if re.search(r"[*?\[]", scope):
             return fnmatchcase(path, scope) or fnmatchcase(path, f"{scope}/*")
         return scope in ("", ".") or path == scope or path.startswith(f"{scope}/")
@@ -108,6 +117,8 @@ def decide(policy: Policy, writer: str, verb: str, path: str) -> Decision:
         return Decision(True)
     if verb != "read" and _OWN.search(names.key(path)):
         return Decision(False, "it says how memtool or git work here, which is for people", "built in")
+    if policy.isolates and posixpath.normpath(path).startswith(("/", "..")):
+        return Decision(False, "its path leads out of the vault", "built in")
     if policy.broken and (verb != "read" or policy.isolates):
         at = policy.broken[0]
         return Decision(False, "the policy cannot be understood", f"{at.path}:{at.line}")

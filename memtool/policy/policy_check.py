@@ -177,23 +177,8 @@ def _sides(git: Git, arguments: Sequence[str], env: Mapping[str, str] | None = N
     tokens = iter(git.run(*command, env=env).split(b"\0"))
     told = [(about.decode().split(" "), os.fsdecode(next(tokens))) for about in tokens if about[:1] == b":"]
     blobs = [name for about, _ in told for name in about[2:4] if set(name) != {"0"}]
-    texts = _read(git, list(dict.fromkeys(blobs)))
+    texts = dict(git.blobs(blobs))
     return [Side(path, texts.get(about[2]), texts.get(about[3])) for about, path in told]
-
-
-def _read(git: Git, blobs: Sequence[str]) -> dict[str, bytes]:
-    if not blobs:
-        return {}
-    out = git.run("cat-file", "--batch", stdin="".join(f"{blob}\n" for blob in blobs).encode())
-    found, at = {}, 0
-    for blob in blobs:
-        end = out.index(b"\n", at)
-        kind = out[at:end].split(b" ")
-        size = int(kind[2]) if len(kind) == 3 else -1
-        if size >= 0:
-            found[blob] = out[end + 1 : end + 1 + size]
-        at = end + 1 + (size + 1 if size >= 0 else 0)
-    return found
 
 
 def _check(

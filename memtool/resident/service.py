@@ -109,7 +109,7 @@ class Service:
         resident = self._open_resident(memory, source, stack) if self.wish.answer else None
         if resident:
             warm(memory.embedder)
-        self._tell(memory, source, resident)
+        self._tell(source, resident)
 
         tool_notes = ToolNotes(memory, self.say)
 
@@ -158,7 +158,7 @@ class Service:
         stack.callback(resident.close)
         return resident
 
-    def _tell(self, memory: Memory, source: Source | None, resident: Resident | None) -> None:
+    def _tell(self, source: Source | None, resident: Resident | None) -> None:
         how = ("by native events" if source else "by polling") if self.wish.watch else ""
         does = [f"watching {how}"] if how else []
         does += ["answering searches"] if resident else []

@@ -15,7 +15,7 @@ from memtool.catalog.catalog import is_generated
 from memtool.errors import MemtoolError, NoteError, PathError, UsageError
 from memtool.git import Git
 from memtool.history.editions import who, why_none
-from memtool.history.history import Revision, note_at, read, tree
+from memtool.history.history import Revision, note_at, tree
 from memtool.note import note
 from memtool.note.anchor import Anchor
 from memtool.resolve.trace import Lines, Trace, aside, trace
@@ -194,7 +194,7 @@ class _Search:
 
     def _new_ones(self, places: Sequence[Anchor], lost: Trace) -> list[Anchor]:
         before = tree(self.git, f"{lost.after[0][0].revision}^1" if lost.after else "HEAD")
-        texts = dict(read(self.git, {before[place.path] for place in places if place.path in before}))
+        texts = dict(self.git.blobs({before[place.path] for place in places if place.path in before}))
         stood = {
             path
             for path, blob in before.items()

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from memtool import pin
 from memtool.git import Git
 from memtool.history.editions import Edition, editions, renamed_to
-from memtool.history.history import Revision, read
+from memtool.history.history import Revision
 from memtool.note import note
 from memtool.note.anchor import Anchor
 
@@ -71,7 +71,7 @@ def aside(git: Git, pinned: Anchor) -> Trace | None:
 def _texts(git: Git, trail: Sequence[Edition]) -> list[Lines | None]:
     """Give the lines of each edition; None where the note was away or its bytes are not here."""
     blobs = {edition.blob for edition in trail} - {""}
-    texts = {blob: note.parse(data).lines for blob, data in read(git, blobs)}
+    texts = {blob: note.parse(data).lines for blob, data in git.blobs(blobs)}
     return [texts.get(edition.blob) for edition in trail]
 
 

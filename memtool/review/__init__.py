@@ -1,1 +1,1 @@
-"""What agents wrote since a person last looked, and what became of it."""
+"""What agents wrote since a person last looked -> what became of it, and what a person rules."""

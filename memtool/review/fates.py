@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from memtool import names
 from memtool.commits.commit_message import Edit, renames
 from memtool.git import Git
-from memtool.history import history
 from memtool.review.reviews import Change
 from memtool.vault import Vault
 
@@ -16,7 +15,7 @@ def edits(vault: Vault, some: Sequence[Change]) -> dict[str, list[Edit]]:
     """Read what each change did to its notes, with one question to git; by the change's revision."""
     git = Git(vault.root)
     wanted = {name for change in some for note in change.notes for name in (note.old, note.new) if name}
-    data = dict(history.read(git, sorted(wanted))) if wanted else {}
+    data = dict(git.blobs(sorted(wanted))) if wanted else {}
     return {
         change.revision: renames(
             [Edit(note.path, data.get(note.old), data.get(note.new)) for note in change.notes]
@@ -54,8 +53,9 @@ def _fate(vault: Vault, change: Change, edit: Edit) -> str:
 
 
 def _by(change: Change, path: str) -> str:
-    """Name who changed the note since, people first."""
-    found = sorted((one for one in change.later if one.path == path), key=lambda one: not one.person)
+    """Name who changed the note since: a person, else another agent, else the same one."""
+    since = (one for one in change.later if one.path == path)
+    found = sorted(since, key=lambda one: (not one.person, one.who == change.writer))
     return f", by {found[0].who} on {found[0].when:%Y-%m-%d}" if found else ", not committed yet"
 
 

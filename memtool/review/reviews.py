@@ -7,7 +7,6 @@ scope with `review = true` says ``Memtool-Review: needed``; that ends, too, when
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -51,7 +50,7 @@ class Blobs(NamedTuple):
 
 
 class Later(NamedTuple):
-    """A later change of the same note by somebody else."""
+    """A later change of the same note, by whomever."""
 
     path: str
     who: str
@@ -131,15 +130,14 @@ def _is_agent(row: _Row) -> bool:
 
 
 def _with_later(rows: Sequence[_Row]) -> Iterator[Change]:
-    """Give the agents' changes, oldest first, each with what others did to the same notes after it."""
+    """Give the agents' changes, oldest first, each with what was done to the same notes after it."""
     later: dict[str, list[Later]] = {}
     found = []
     for row in rows:
         change = row.change
         if _is_agent(row):
             after = [one for note in change.notes for one in later.get(note.path, ())]
-            others = [one for one in after if one.who != change.writer]
-            found.append(change._replace(later=tuple(dict.fromkeys(others))))
+            found.append(change._replace(later=tuple(dict.fromkeys(after))))
         who = change.writer if _is_agent(row) else row.author
         for note in change.notes:
             one = Later(note.path, who, change.when, change.revision, not _is_agent(row))
@@ -179,18 +177,10 @@ def _rows(git: Git, more: Sequence[str], least: int = 0) -> Iterator[_Row]:
     """Read the log, newest first."""
     limit = (f"-n{least}",) if least else ()
     out = git.run("log", "-z", "--raw", "--no-abbrev", *_QUIET, *limit, _FORMAT, *more, "HEAD", "--")
-    parts, at = out.split(b"\0"), 0
-    while at + len(_FIELDS) <= len(parts):
-        fields = [part.decode("utf-8", "replace") for part in parts[at : at + len(_FIELDS)]]
-        at += len(_FIELDS)
-        notes: list[Blobs] = []
-        while at < len(parts) and (parts[at].lstrip(b"\n").startswith(b":") or not parts[at].strip(b"\n")):
-            if not parts[at].strip(b"\n"):
-                at += 1
-                continue
-            _, _, old, new, _ = parts[at].decode().split(" ")
-            notes.append(Blobs(os.fsdecode(parts[at + 1]), _blob(old), _blob(new)))
-            at += 2
+    for fields, changes in history.read_log(out, len(_FIELDS)):
+        notes = [
+            Blobs(raw.names[0], history.blob_name(raw.old), history.blob_name(raw.new)) for raw in changes
+        ]
         yield _row(fields, notes)
 
 
@@ -200,22 +190,14 @@ def _row(fields: Sequence[str], notes: Sequence[Blobs]) -> _Row:
     change = Change(
         revision.strip(),
         datetime.fromtimestamp(int(when), UTC),
-        _last(writer) or "human",
-        _last(session),
-        _last(reason),
+        history.last(writer) or "human",
+        history.last(session),
+        history.last(reason),
         subject,
-        _last(review).startswith("needed"),
+        history.last(review).startswith("needed"),
         own,
     )
     return _Row(change, author, reviewed.replace("\x1f", " "))
-
-
-def _last(values: str) -> str:
-    return values.rpartition("\x1f")[2].strip()
-
-
-def _blob(name: str) -> str:
-    return "" if history.NOBODY.issuperset(name) else name
 
 
 # -- what the policy asks for ------------------------------------------------------------------

@@ -76,6 +76,18 @@ class Hit(NamedTuple):
     def anchor(self) -> Anchor:
         return Anchor(self.path, self.start, self.end)
 
+    @property
+    def lines(self) -> list[tuple[int, str]]:
+        """The numbered lines that matter most."""
+        text = self.text.split("\n")
+        if len(text) != self.end - self.start + 1:  # a piece of one long line
+            return [(self.start, self.text)]
+        first, last = self.focus
+        shown = [(number, line) for number, line in enumerate(text, self.start) if first <= number <= last]
+        while len(shown) > 1 and not shown[-1][1].strip():
+            shown.pop()
+        return shown
+
 
 class Leant(NamedTuple):
     """How the state of a unit of work took part in an answer."""

@@ -42,7 +42,7 @@ _FORMS = {
     "npm token": r"npm_[A-Za-z0-9]{30,}|_authToken\s*=\s*(?P<value>[^\s\"'$]{16,})|_auth(?:=|\s*=\s*)(?P<auth>[\w+/=]{12,})",
     "PyPI token": r"pypi-[\w-]{32,}",
     "SendGrid key": r"SG\.[\w-]{16,}\.[\w-]{16,}",
-    "Twilio key": r"(?:AC|SK)[0-9a-f]{32}",
+    "Twilio key": r"(?:AC|SK)[0-9a-f]{32}(?:\s*[/:,]\s*[0-9a-f]{32})?",
     "Telegram token": r"\d{8,10}:AA[\w-]{32,34}|\d{8,10}:[\w-]{35}",
     "Discord token": r"[MNO][\w-]{23,25}\.[\w-]{6}\.[\w-]{27,38}|discord(?:app)?\.com/api/webhooks/\d+/[\w-]{30,}",
     "Hugging Face token": r"hf_[A-Za-z]{30,}|hf_[A-Za-z0-9]{30,}",
@@ -59,9 +59,14 @@ _FORMS = {
     r"|r8_[A-Za-z0-9]{30,}|pk\.eyJ[\w.-]{30,}|sk\.eyJ[\w.-]{30,}|rpa_[A-Z0-9]{30,}|phc_\w{30,}|phx_\w{30,}"
     r"|EAA[A-Za-z0-9]{60,}|AAAA[\w-]{7}:APA91b[\w-]{60,}|AKC[A-Za-z0-9]{20,}|bkua_[a-f0-9]{40}|ops_eyJ[\w=-]{40,}|sl\.[\w-]{60,}"
     r"|access_token\$production\$\w+\$[a-f0-9]{32}|amzn\.mws\.[0-9a-f-]{36}|sm_live_\w{20,}|rzp_(?:live|test)_\w{14,}"
-    r"|live_[a-f0-9]{30,}|zpka_\w{20,}|lc_\w+_[a-f0-9]{30,}|re_[A-Za-z0-9]{8}_[A-Za-z0-9]{20,}|nfp_[A-Za-z0-9]{30,}",
+    r"|live_(?=[A-Za-z]{0,12}[0-9])[A-Za-z0-9]{30,}|zpka_\w{20,}|lc_\w+_[a-f0-9]{30,}|re_[A-Za-z0-9]{8}_[A-Za-z0-9]{20,}|nfp_[A-Za-z0-9]{30,}",
+    # Words that makers of keys put before them, whoever they are.
+    "service key": r"[a-z][a-z0-9]{1,9}(?:[_-](?:live|test|prod|prd|api|key|sk|pk|pat|secret|token|auth|priv|admin|access|v[0-9]))+[_-](?P<made>(?=[\w-]{0,30}[0-9])[A-Za-z0-9]{20,}[\w-]*)"
+    r"|[a-z]{2,8}_[A-Za-z0-9]{4,8}_(?=[A-Za-z_]{0,20}[0-9])[A-Za-z0-9]{32,}|[a-z]{2,4}_(?=[a-f]*[0-9])[a-f0-9]{32,}"
+    r"|(?:pat|sdk|mob|api|key|tok|RGAPI)-(?:[a-z]{2}[0-9]-)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+    r"|(?=[0-9A-Z-]{0,20}[0-9])[A-Z0-9]{5}(?:-[A-Z0-9]{5}){4}(?![A-Za-z0-9-])|x(?:key|smtp)sib-[\w-]{40,}|[xyz]prv[A-Za-z0-9]{80,}",
     "age key": r"AGE-SECRET-KEY-1[0-9A-Z]{40,}",
-    "password hash": r"\$(?:2[abxy]?|5|6|y|1|argon2(?:id?|d)|pbkdf2[\w-]*)\$[\w./$=,+-]{20,}",
+    "password hash": r"\$(?:2[abxy]?|5|6|y|1|apr1|argon2(?:id?|d)|pbkdf2[\w-]*)\$[\w./$=,+-]{20,}|(?:[0-9a-f]{32}):[0-9a-f]{32}(?![0-9a-f])",
 }
 _ALL = re.compile(
     "|".join(
@@ -74,7 +79,10 @@ _LINK = re.compile(
     r"[a-z][a-z0-9+.-]{0,30}://[^\s/:@\"'`<>|]*:(?P<value>[^\s/@\"'`<>|]+(?:/[^\s/@\"'`<>|]+)?)@[\w\[.-]",
     re.I | re.ASCII,
 )
-_BEARER = re.compile(r"\b(?:bearer|token)\s+(?P<value>[\w.~+/=-]{16,})", re.I | re.ASCII)
+_BEARER = re.compile(
+    r"(?:\b(?:bearer|token)|authorization[\"']?\s*[:=]\s*[\"'`]?\w+)\s+(?P<value>[\w.~+/=-]{16,})",
+    re.I | re.ASCII,
+)
 _BASIC = re.compile(r"\bbasic\s+(?P<value>[A-Za-z0-9+/]{8,}={0,2})(?![\w+/=-])", re.I | re.ASCII)
 _SOME = re.compile(r"[\w+/=.~:$-]{16}", re.ASCII)
 #: What detect-secrets may be asked about: a run long enough to be a key, with a digit and a letter in it.
@@ -148,7 +156,11 @@ def _spans(pattern: re.Pattern[str], line: str, kind: str, least: int = 0) -> It
 
 def _shows_a_place(value: str) -> bool:
     """Tell a form filled with a placeholder: `sk-xxxxxxxx`, `AKIA...EXAMPLE`, `sk-your-key-here`."""
-    return values.is_placeholder(value) or (len(set(value[4:])) < 5 and len(value) > 12) or value[:1] in "$%{"
+    return (
+        values.is_placeholder(value)
+        or (len(set(value[4:])) < 5 and len(value) > 12)
+        or bool(re.match(r"[%{]|\$(?![\w-]{1,16}\$)", value))
+    )
 
 
 def _bears(value: str) -> bool:

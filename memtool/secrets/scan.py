@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
-from memtool.secrets import forms, naming, values, words
+from memtool.secrets import blocks, commands, forms, naming, values, words
 from memtool.secrets.forms import Span
 
 
@@ -28,11 +28,13 @@ class _Place(NamedTuple):
 
 
 _BEGIN = re.compile(
-    r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-\d|Private-Lines: \d"
+    r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----|---- BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY ----|-----BEGIN OpenVPN Static key V\d-----|PuTTY-User-Key-File-\d|Private-Lines: \d"
 )
-_END = re.compile(r"-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----|Private-MAC:")
+_END = re.compile(
+    r"-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----|---- END |-----END OpenVPN|Private-MAC:"
+)
 _BODY = re.compile(r"[\s>|*-]*(?:\\n)?[A-Za-z0-9+/=]{16,}")
-_LONGEST_KEY, _LONGEST_HEADER = 120, 200  # lines; characters of a line that names what stands below it
+_LONGEST_KEY = 120  # lines
 _PIECE, _OVERLAP = 800, 200  # characters of a long line that are read at once
 _BREAK = re.compile(r"[^A-Za-z0-9+/=_-]")
 _SOME_RUN = re.compile(r"[\w+/=.~:$-]{16}", re.ASCII)
@@ -51,17 +53,9 @@ _HARMLESS = re.compile(
 _LONG = re.compile(r"(?<![\w/+=.~@%\\-])[A-Za-z0-9][\w/+.~-]{22,158}={0,2}(?![\w/+=~@%(\[-])", re.ASCII)
 _BASE64 = re.compile(r"(?<![\w/+=-])[A-Za-z0-9+/]{20,4000}={0,2}(?![\w/+=-])", re.ASCII)
 _WRAPPED = re.compile(r"\s*[A-Za-z0-9+/]{40,}={0,2}\s*")
-_HEADER = re.compile(
-    r"^\s*(?:[-*]\s+)?[\"'`*]*(?P<name>[\w .-]{2,40}?|[^\W\d_]{2,14})[\"'`*]*\s*(?P<colon>[:：=]\s*[|>]?[-+]?)?\s*$"
-)
-_NAME = re.compile(
-    r"^\s*(?:[-*]\s+)?[\"']?(?:name|key)[\"']?\s*[:=]\s*[\"']?(?P<name>[\w.-]+)[\"']?,?\s*$", re.I
-)
-_VALUE = re.compile(r"^\s*[\"']?value[\"']?\s*[:=]\s*[\"']?(?P<value>[^\s\"']+)", re.I)
 #: Full-width letters and marks count as the plain ones; each stays one character.
 _NARROW = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20}
 _SMALL = {code: code + 0x20 for code in range(0x41, 0x5B)}
-_CELL = re.compile(r"(?<!\\)\|")
 
 
 def find(text: str) -> list[Secret]:
@@ -155,7 +149,7 @@ def _worth(text: str) -> tuple[set[int], set[int]]:
         at = folded.find(hint)
         while at >= 0:
             line = bisect_right(starts, at) - 1
-            hinted.update((line, line + 1, line + 2))
+            hinted.update(range(line, line + 4))
             at = folded.find(hint, starts[line + 1]) if line + 1 < len(starts) else -1
     return runs, hinted
 
@@ -163,30 +157,37 @@ def _worth(text: str) -> tuple[set[int], set[int]]:
 def _by_line(
     lines: Sequence[str], runs: Collection[int], hinted: Collection[int]
 ) -> Iterator[tuple[int, list[Span]]]:
-    secret_until, columns = -1, dict[int, str]()
+    secret_until = -1
+    table: blocks.Table | None = None
+    block: blocks.Block | None = None
     for number, line in enumerate(lines):
-        if number > secret_until and not columns and number not in runs and number not in hinted:
+        if not (number <= secret_until or table or block or number in runs or number in hinted):
             continue
         if number <= secret_until:
             yield number, [_whole(line, "private key")]
             continue
-        if "PRIVATE" in line or "Pu" in line or "Private-" in line:
+        if "PRIVATE" in line or "Static key" in line or "Pu" in line or "Private-" in line:
             secret_until = _key_end(lines, number)
         if number <= secret_until:
             start = next(found.start() for found in [_BEGIN.search(line)] if found)
             yield number, [Span(start, len(line.rstrip("\r")), "private key"), *_in_line(line[:start], True)]
             continue
-        columns = _columns(line, columns)
+        table = blocks.columns(line, table)
         spans = [
             span for at, piece in _pieces(line) for span in _moved(_in_line(piece, number in hinted), at)
         ]
-        if columns:
-            spans += _cells(line, columns)
+        if table:
+            spans += blocks.cells(line, table)
         if number and not spans and line.strip():
-            spans += _below(lines[number - 1], line)
+            spans += blocks.below(lines, number)
+        if block:
+            spans += blocks.within(block, line)
+            block = None if blocks.ends(block, line, number) else block
+        if number in hinted:
+            block = blocks.opened(lines, number) or block
         if spans or _WRAPPED.fullmatch(line):
             yield number, spans
-        elif len(line) > 22:
+        elif len(line) > 14:
             yield number, [span for at, piece in _pieces(line) for span in _moved(_alone(piece), at)]
 
 
@@ -232,7 +233,7 @@ def _key_end(lines: Sequence[str], number: int) -> int:
 
 
 def _in_line(line: str, hinted: bool) -> list[Span]:
-    spans = [*forms.find(line)]
+    spans = [*forms.find(line), *commands.find_bare(line)]
     if hinted:
         spans += words.find(line, line.translate(_SMALL))
     return spans or [*forms.find_more(line)]
@@ -255,46 +256,4 @@ def _alone(line: str) -> list[Span]:
         for found in _LONG.finditer(blank)
         if values.is_random_alone(found.group().rstrip("."))
     ]
-    return spans
-
-
-def _below(above: str, line: str) -> list[Span]:
-    """Give the value of a key that stands alone on the line above, or of `name:` and `value:`."""
-    if len(above) > _LONGEST_HEADER:
-        return []
-    if named := _NAME.match(above):
-        told = _VALUE.match(line)
-        value = told["value"] if told else ""
-    elif (named := _HEADER.match(above)) and (named["colon"] or line.lstrip().startswith(":")):
-        value = line.strip(" \t\r-*>:`\"'「」")
-    else:
-        return []
-    kind = naming.names_secret(named["name"]) if value and " " not in value else ""
-    if kind and words.is_likely(value, kind == "password"):
-        start = line.index(value)
-        return [Span(start, start + len(value), kind if kind == "password" else "secret key")]
-    return []
-
-
-def _columns(line: str, columns: dict[int, str]) -> dict[int, str]:
-    """Give the columns of a table that hold secrets: told by its first row, kept until it ends."""
-    if line.count("|") < 2:
-        return {}
-    if columns:
-        return columns
-    cells = [cell.strip() for cell in _CELL.split(line)]
-    named = {at: naming.names_secret(cell) for at, cell in enumerate(cells)}
-    return {at: kind for at, kind in named.items() if kind}
-
-
-def _cells(line: str, columns: dict[int, str]) -> list[Span]:
-    spans, start = [], 0
-    for at, cell in enumerate(_CELL.split(line)):
-        value = cell.strip(" \t\r`*\"'")
-        if at in columns and value and words.is_likely(value, columns[at] == "password"):
-            offset = start + cell.index(value)
-            spans.append(
-                Span(offset, offset + len(value), "password" if columns[at] == "password" else "secret key")
-            )
-        start += len(cell) + 1
     return spans

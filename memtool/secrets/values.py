@@ -9,8 +9,11 @@ import math
 import re
 from collections import Counter
 
+QUOTES = "\"'`“”‘’「」『』＂＇"
+JUDGED = 300  # characters of a value; a longer one is judged by its head
+CODE = re.compile(r"[0-9][0-9 -]{2,10}[0-9]|[0-9]{4,12}#?|[A-Z]?[0-9]{3,8}[A-Z#*]?")
 _HOLDERS = re.compile(
-    r"""[<>]|\$[{(]|^\$\w+$|^%\w+%$|\{\{|\}\}|%\(|\{\w*\}|\.{3}|…|[*•●＊xX_\#?]{4}|^[\W0_]*$
+    r"""^<|>$|^!(?:vault|secret|env\w*|include|Ref|GetAtt|Sub)\b|^(?:hashed_?|new_?|old_?)?(?:password|passwd)_?[0-9]?$|<\w[^<>]*>|\$[{(]|^\$\w+$|^%\w+%$|\{\{|\}\}|%\(|\{\w*\}|\.{3}|…|[*•●＊xX_\#?]{4}|^[\W0_]*$
     |(?i:example|sample|change[_-]?(?:me|it|this)|^(?:your|my|the|some|any|an?)[_\- ]|-your-|placeholder|redacted
     |masked|dummy|fixme|to[_-]?do\b|^insert|replace[_-]?(?:me|this|with)|goes[_-]?here|[_-]here$|not[_-]?(?:a|real)[_-]
     |omitted|(?<![a-z])fake|ダミー|伏せ|省略|サンプル|〇〇|○○|あなたの)""",
@@ -31,7 +34,7 @@ _NAMED = re.compile(
     r"""(?P<path>(?:~|\.{1,2})?/[\w.@+-]+(?:/[\w.@+~-]*)*|(?:[\w.-]+/)+[\w-]*\.\w{1,5}|[A-Za-z]:\\\S*)
     |(?P<link>[a-z][a-z0-9+.-]*://[^\s:@]+)
     |(?P<call>[A-Za-z_][\w.]*[(\[].*)
-    |(?P<dotted>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)
+    |(?P<dotted>(?![^\s]*[A-Za-z][0-9]{2,}$)[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)
     |(?P<constant>[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)
     |(?P<number>[-+]?[0-9.,:]+(?:\s?(?:[kKMGTmnµ]?i?[bBs]|ms|min|hours?|days?|weeks?|chars?|bytes?|bits?|%|x|d|h|m))?)
     |(?P<date>[0-9]{4}[-/][0-9]{1,2}(?:[-/][0-9]{1,2}(?:[T ][0-9:.+Z]*)?)?)
@@ -41,6 +44,9 @@ _NAMED = re.compile(
     re.VERBOSE | re.ASCII,
 )
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+#: A seed of one-time codes; a key in groups, as on a card.
+_BASE32 = re.compile(r"[A-Z2-7]{16,}={0,6}")
+_GROUPS = re.compile(r"(?=.*[0-9])[A-Za-z0-9]{4,6}(?:[- ][A-Za-z0-9]{4,6}){3,11}")
 _PARTS = re.compile(r"[a-z]+|[A-Z][a-z]+|[A-Z]{2,6}|v?[0-9]{1,4}")
 _LOWER_RUN = re.compile(r"[a-z]{3,}")
 _VOWEL = re.compile("[aeiouy]")
@@ -95,7 +101,46 @@ def is_password(value: str) -> bool:
     letters = any(character.isalpha() for character in value)
     digits = any(character.isdigit() for character in value)
     marks = any(character in "!@#$%^&*+=?~|§" for character in value)
-    return letters and (digits or marks)
+    return letters and (digits or marks or is_scrambled(value))
+
+
+def is_strong(value: str) -> bool:
+    """Tell a password that no name or number looks like, though nothing says that it is one.
+
+    >>> is_strong("Tiger7685@"), is_strong("KVL4ZOlj0M69"), is_strong("version2"), is_strong("user@example.com")
+    (True, True, False, False)
+    """
+    if (
+        len(value) < 8
+        or not is_password(value)
+        or is_identifier(value)
+        or re.search(r"[()\[\]{}=/\\:,;|]", value)
+    ):
+        return False
+    if not (any(map(str.isdigit, value)) and value.isascii()) or re.search(
+        r"@[\w-]+\.|^[@#$&]\w+$|\+[A-Z]|^[A-Z]+\W", value
+    ):
+        return False
+    marks = re.search(r"[!@#$%^&*?+]", value.rstrip("*?")) or value[-1] in "!#$"
+    lower, upper = any(map(str.islower, value)), any(map(str.isupper, value))
+    digits = len(_DIGIT_RUN.findall(value))
+    return (bool(marks) and lower) or (
+        lower
+        and upper
+        and len(value) >= 10
+        and (digits >= 2 or is_scrambled(value))
+        and _wordiness(value) < 0.4
+    )
+
+
+def is_scrambled(value: str) -> bool:
+    """Tell letters in a mix of cases that no word and no name has.
+
+    >>> is_scrambled("rUuOucZpMWws"), is_scrambled("PostgreSQLDriver")
+    (True, False)
+    """
+    turns = len(re.findall("[a-z][A-Z]", value))
+    return len(value) >= 10 and turns >= 2 and not is_identifier(value) and _wordiness(value) < 0.4
 
 
 def is_random(value: str) -> bool:
@@ -142,3 +187,23 @@ def names_something(bare: str) -> bool:
     return (
         digests or named or any(re.fullmatch(r"[A-Z]?[a-z]{4,}", part) for part in re.split(r"[-_./]", bare))
     )
+
+
+def is_likely(value: str, password: bool) -> bool:
+    """Tell whether a value that is called a secret may be one; a *password* may be plainer than a key."""
+    value = value.strip(QUOTES + "*,;")[:JUDGED]
+    if password and re.fullmatch(r"[0-9]{4,8}", value):
+        return len(set(value)) > 1
+    if len(value) < 4 or is_placeholder(value):
+        return False
+    if not password:
+        return is_key(value)
+    return bool(CODE.fullmatch(value) or _GROUPS.fullmatch(value)) or is_password(value.rstrip(".,;:)"))
+
+
+def is_key(value: str) -> bool:
+    if is_name(value) or is_identifier(value) or len(value) < 8:
+        return is_uuid(value) or bool(_BASE32.fullmatch(value) and _wordiness(value.lower()) < 0.5)
+    if _GROUPS.fullmatch(value) or (_BASE32.fullmatch(value) and _wordiness(value.lower()) < 0.5):
+        return True
+    return (is_password(value) and any(map(str.isdigit, value))) or is_random(value) or is_scrambled(value)

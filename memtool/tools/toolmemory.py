@@ -66,6 +66,8 @@ def log(
 
     Raises UsageError for a name that is none, VaultError when it cannot be kept.
     """
+    if mask(name) != name:
+        raise UsageError("the tool's name seems to hold a secret", fix="name the tool alone")
     entry: Record = {
         "t": checked(name),
         "w": round(time.time() if now is None else now, 6),

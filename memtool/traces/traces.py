@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from memtool import atomic
 from memtool.answer.answer import Answer
 from memtool.index.index import Index
 from memtool.search.query import Leanings, Query, Seen
@@ -29,7 +30,6 @@ MOST = 1_000_000
 KEPT = 20
 _QUESTION = 500
 _BLOB = 12  # hex digits that tell one version of a note from another
-_APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 #: Settings of a query that are asked with again; `may_read` and calibration are those of the day.
@@ -192,10 +192,7 @@ def _masked(question: str) -> str:
 
 def _append(folder: Path, line: str) -> None:
     file = folder / NAME
-    with open(os.open(file, _APPEND, 0o600), "ab", buffering=0) as stream:
-        stream.write((line + "\n").encode("utf-8", "backslashreplace"))
-        size = os.fstat(stream.fileno()).st_size
-    if size > MOST:
+    if atomic.append(file, line.encode("utf-8", "backslashreplace")) > MOST:
         os.replace(file, folder / BEFORE)
 
 

@@ -33,7 +33,6 @@ class Batch(NamedTuple):
     paths: frozenset[str]
     held: frozenset[str]  # still being written: to be left as they are
     doubt: bool  # more may have changed than was told
-    flood: bool
 
 
 def sort(happened: str, path: str, *, folder: bool) -> Event | None:
@@ -82,7 +81,7 @@ class Pending:
 
     def _clear(self) -> None:
         self._told: dict[str, Kind] = {}
-        self._doubt, self._count = False, 0
+        self._doubt = False
         self._first = self._last = 0.0
 
     def note(self, event: Event, now: float) -> None:
@@ -93,7 +92,7 @@ class Pending:
             return
         if not self.waiting:
             self._first = now
-        self._last, self._count = now, self._count + 1
+        self._last = now
         if event.kind == "doubt":
             self._doubt = True
         else:
@@ -128,8 +127,6 @@ class Pending:
         stale = [path for path, written in self._open.items() if now - written >= self.patience_s]
         for path in stale:
             del self._open[path]
-        batch = Batch(
-            frozenset([*self._told, *stale]), frozenset(self._open), self._doubt, self._count >= FLOOD
-        )
+        batch = Batch(frozenset([*self._told, *stale]), frozenset(self._open), self._doubt)
         self._clear()
         return batch

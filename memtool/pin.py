@@ -174,3 +174,22 @@ def _parts(run: str) -> list[str]:
 def _dice(one: Counter[str], other: Counter[str]) -> float:
     total = one.total() + other.total()
     return 2 * (one & other).total() / total if total else 0.0
+
+
+def stands_at(text: Sequence[str], body_start: int, lines: str, stamp: str) -> tuple[int, int]:
+    """Find the lines that a verification covers, wherever they moved; (0, 0) when they were edited."""
+    first, _, last = lines.partition("-")
+    if lines == "all":
+        body = text[body_start - 1 :]
+        whole = len(stamp) >= 8 and digest(body).startswith(stamp)
+        return (body_start, len(text)) if whole else (0, 0)
+    if not (first.isdecimal() and (last or first).isdecimal()) or len(stamp) < 8 or len(lines) > 20:
+        return 0, 0
+    start, end = int(first), int(last or first)
+    at = Anchor("", start, end, stamp)
+    if not 1 <= start <= end:
+        return 0, 0
+    if stands(at, text):
+        return start, end
+    found = next(iter(find(at, text)), None)
+    return (found.start, found.end) if found and found.start >= body_start else (0, 0)

@@ -85,11 +85,17 @@ def _first_day(parsed: note.Note, keys: tuple[str, ...]) -> str:
 
 def _verified(parsed: note.Note) -> Verified | None:
     """Read the stamp of a verification, and whether the lines it covers still stand as they were."""
+    from memtool import pin
+
     stamp = parsed.meta.get("verified")
     if not isinstance(stamp, Mapping) or not stamp.get("digest"):
         return None
     given = {key: value for key, value in stamp.items() if isinstance(value, str)}
-    start, end = stands_at(parsed, given.get("lines", ""), given["digest"]) if "digest" in given else (0, 0)
+    start, end = (
+        pin.stands_at(parsed.lines, parsed.body_start, given.get("lines", ""), given["digest"])
+        if "digest" in given
+        else (0, 0)
+    )
     return Verified(
         given.get("by", ""),
         given.get("at", ""),
@@ -98,28 +104,6 @@ def _verified(parsed: note.Note) -> Verified | None:
         end,
         given.get("watched", ""),
     )
-
-
-def stands_at(parsed: note.Note, lines: str, digest: str) -> tuple[int, int]:
-    """Find the lines that a verification covers, wherever they moved; (0, 0) when they were edited."""
-    from memtool import pin
-    from memtool.note.anchor import Anchor
-
-    first, _, last = lines.partition("-")
-    if lines == "all":
-        body = parsed.lines[parsed.body_start - 1 :]
-        whole = pin.digest(body).startswith(digest) if len(digest) >= 8 else False
-        return (parsed.body_start, len(parsed.lines)) if whole else (0, 0)
-    if not (first.isdecimal() and (last or first).isdecimal()) or len(digest) < 8 or len(lines) > 20:
-        return 0, 0
-    start, end = int(first), int(last or first)
-    at = Anchor("", start, end, digest)
-    if not 1 <= start <= end:
-        return 0, 0
-    if pin.stands(at, parsed.lines):
-        return start, end
-    found = next(iter(pin.find(at, parsed.lines)), None)
-    return (found.start, found.end) if found and found.start >= parsed.body_start else (0, 0)
 
 
 def _watches(value: Value | None) -> Iterator[str]:

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from repositories import Repository
 
 from memtool.git import Git
-from memtool.history.blame import Blamer, Lines, Provenance, verified_line
+from memtool.history.blame import Blamer, Lines, Provenance
 from memtool.history.recall import Recall
+from memtool.history.verified import verified_line
 from memtool.memory.memory import Memory
 from memtool.note.anchor import Anchor
 from memtool.vault import Vault, blob

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from conftest import write_notes
+from repositories import Repository
 
 from memtool import standing
 from memtool.cli.main import main
@@ -21,6 +22,7 @@ from memtool.embedders.fake import FakeEmbedder
 from memtool.errors import ConfigError, PolicyError, UsageError
 from memtool.memory.memory import Memory
 from memtool.note import note
+from memtool.note.anchor import Anchor
 from memtool.tense.stated import Stated, Verified
 from memtool.vault import Vault
 from memtool.watches.reviewing import Review
@@ -585,3 +587,17 @@ def test_verify_from_the_command_line(memory: Memory, capsys: pytest.CaptureFixt
 
     told = json.loads(capsys.readouterr().out)
     assert (code, told["anchor"]) == (0, "pump.md:9-9")
+
+
+def test_blame_calls_only_the_verified_lines_verified(tmp_path: Path) -> None:
+    repository = Repository(tmp_path / "vault")
+    text = "---\ntitle: 鍵\n---\n\n鍵は棚にある。\n合鍵は金庫にある。\n予備は本部にある。\n"
+    repository.commit("2026-01-05", {"keys.md": text})
+    with Memory.open(repository.folder, embedder="none", writer="human") as memory:
+        memory.verify("keys.md:6-6", against="金庫の台帳")
+        lines = [text for _, text in memory.show("keys.md")]
+        told = memory.past.blame(Anchor("keys.md", 1, len(lines)))[0]
+
+    sound = [lines[n - 1] for run in told.runs if run.verified for n in range(run.start, run.end + 1)]
+    assert sound == ["合鍵は金庫にある。"]
+    assert not told.verified

@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import NamedTuple
 
 from memtool.errors import GitError, MemtoolError, PathError
@@ -17,6 +18,7 @@ from memtool.git import Git
 from memtool.history import history, shortcut
 from memtool.history.history import Revision, blob_name, pack, revisions, unpack
 from memtool.history.recall import Recall
+from memtool.history.verified import covered_lines, verified_line
 from memtool.vault import blob
 
 #: Of a note above this, only the lines asked for are looked up.
@@ -25,8 +27,6 @@ LARGE = 1_000_000
 #: How often HEAD may have moved since a note was last looked at, for the answer to be taken over.
 MOVES = 50
 
-_VERIFIED = re.compile(rb"^verified[ \t]*:[ \t]*(?P<value>[^\r\n]*)", re.MULTILINE)
-_NOT_VERIFIED = (b"", b"false", b"no", b"null", b"~", b"off")
 _ENTRY = re.compile(rb"^(?P<name>[0-9a-f]{40,64}) \d+ (?P<start>\d+) (?P<count>\d+)$", re.MULTILINE)
 
 
@@ -68,6 +68,7 @@ class _Blamed(NamedTuple):
 
     runs: tuple[tuple[int, int, str], ...]
     verified: int  # 0: none
+    covered: tuple[int, int] = (0, 0)  # the lines that were verified; (0, 0): none is known
 
 
 class Blamer:
@@ -125,11 +126,12 @@ class Blamer:
             if data is None:
                 return None, True
             stamp = verified_line(data)
+            covered = covered_lines(data) if stamp else (0, 0)
             if one.path in told:
-                return _Blamed(tuple(_merge(told[one.path])), stamp), True
+                return _Blamed(tuple(_merge(told[one.path])), stamp, covered), True
             parts = [(stamp, stamp)] * bool(stamp) + [(one.start, one.end)]
             part = () if len(data) <= LARGE else tuple(f"-L{start},{end}" for start, end in parts)
-            return _Blamed(tuple(self._run(one.path, data, head, commit, part)), stamp), not part
+            return _Blamed(tuple(self._run(one.path, data, head, commit, part)), stamp, covered), not part
 
         found = (
             list(_side_by_side(ask, lines, texts))
@@ -181,7 +183,7 @@ class Blamer:
         for _ in range(MOVES):
             keys = [_key(head, lines, whole=True), _key(head, lines, whole=False)]
             for kept in self.recall.get("blame", keys).values():
-                return _Blamed(tuple((run[0], run[1], run[2]) for run in kept[0]), kept[1])
+                return _Blamed(tuple((run[0], run[1], run[2]) for run in kept[0]), kept[1], tuple(kept[2]))
             move = None if commit else self._moved(head)
             if not move or lines.path in move[1]:
                 return None
@@ -255,22 +257,6 @@ def _merge(entries: Iterable[tuple[int, int, str]]) -> list[tuple[int, int, str]
     return merged
 
 
-def verified_line(data: bytes) -> int:
-    r"""Give the line of the front matter that says the note was verified; 0 when none does.
-
-    >>> verified_line(b"---\ntitle: A\nverified: 2026-03-01\n---\nverified: no\n")
-    3
-    """
-    data = data.removeprefix(b"\xef\xbb\xbf")
-    if not data.startswith(b"---"):
-        return 0
-    close = re.compile(rb"^(?:---|\.\.\.)[ \t]*\r?$", re.MULTILINE).search(data, 3)
-    found = _VERIFIED.search(data, 0, close.start() if close else 0)
-    if not found or found["value"].strip(b" \t\"'").lower() in _NOT_VERIFIED:
-        return 0
-    return data.count(b"\n", 0, found.start()) + 1
-
-
 # -- telling ---------------------------------------------------------------------------------
 
 _NEVER = datetime.max.replace(tzinfo=UTC)
@@ -280,13 +266,14 @@ def _provenance(lines: Lines, blamed: _Blamed, named: Mapping[str, Revision]) ->
     by = next((name for start, end, name in blamed.runs if start <= blamed.verified <= end), "")
     stamp = named.get(by)
     stamped = (stamp.when if stamp else _NEVER) if blamed.verified else None
-    runs = []
-    for start, end, name in blamed.runs:
+    runs, covered = [], blamed.covered
+    for start, end, name in _parted(blamed.runs, covered):
         start, end = max(start, lines.start), min(end, lines.end)
         if start <= end:
             revision = named.get(name)
             when = revision.when if revision else _NEVER
-            runs.append(Run(start, end, revision, stamped is not None and when <= stamped))
+            sound = stamped is not None and when <= stamped
+            runs.append(Run(start, end, revision, sound and covered[0] <= start <= covered[1]))
     committed = [run.revision for run in runs if run.revision]
     return Provenance(
         lines.start,
@@ -296,3 +283,11 @@ def _provenance(lines: Lines, blamed: _Blamed, named: Mapping[str, Revision]) ->
         sum(run.end - run.start + 1 for run in runs if not run.revision),
         tuple(runs),
     )
+
+
+def _parted(runs: Iterable[tuple[int, int, str]], covered: tuple[int, int]) -> Iterator[tuple[int, int, str]]:
+    """Cut runs of lines where the verified ones begin and end."""
+    for start, end, name in runs:
+        edges = [edge for edge in (covered[0], covered[1] + 1) if start < edge <= end]
+        for first, after in pairwise([start, *edges, end + 1]):
+            yield first, after - 1, name

@@ -17,7 +17,7 @@ from typing import Any
 from memtool.errors import MemtoolError
 
 #: Answers kept by other rules are not understood.
-VERSION = 1
+VERSION = 2
 
 #: Answers kept at most; beyond, the oldest half goes.
 MOST = 50_000

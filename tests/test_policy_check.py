@@ -73,6 +73,9 @@ def test_an_agent_is_known_by_its_trailers_its_name_or_the_addresses_given(ruled
         "two": {"message": "Change\n\nCo-authored-by: Claude <noreply@anthropic.com>"},
         "three": {"who": "some-bot[bot]"},
         "four": {"who": "Mio"},
+        "five": {
+            "message": "Change\n\nMemtool-Writer: human\nCo-authored-by: Claude <noreply@anthropic.com>"
+        },
     }
     found = {}
     for name, given in ways.items():
@@ -80,7 +83,7 @@ def test_an_agent_is_known_by_its_trailers_its_name_or_the_addresses_given(ruled
         ruled.commit("2026-01-02", change, **given)  # type: ignore[arg-type]
         found[name] = len(told(ruled))
 
-    assert found == {"one": 1, "two": 1, "three": 1, "four": 0}
+    assert found == {"one": 1, "two": 1, "three": 1, "four": 0, "five": 1}
     assert len(told(ruled, emails=["*@example.invalid"])) == 1
 
 

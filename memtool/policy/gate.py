@@ -231,9 +231,7 @@ def stopped(
         shown = names.printable(edit.path)
         if not decision.allowed:
             what = f"{by.writer} may not change it, so it is not committed: {decision.why} ({decision.rule})"
-            found[edit.path] = Finding(
-                "policy", shown, 0, what, f"run `memtool commit --writer human {shown}` if a person did"
-            )
+            found[edit.path] = Finding("policy", shown, 0, what, "take it back, or let a person commit it")
         elif some := held(vault, edit.before or b"", edit.after or b"", by):
             line = some[0].secret.line
             what = f"it is not committed, for git keeps for ever: {told(some)}"

@@ -144,12 +144,9 @@ def _commits(git: Git, start: str, end: str, emails: Sequence[str]) -> Iterator[
 
 
 def _writer(told: str, name: str, email: str, others: str, emails: Sequence[str]) -> Signature:
-    """Tell who made a commit: as its trailer says, an agent when one of several does, else by its authors."""
-    writers = [one.strip() for one in told.split(",") if one.strip()]
-    agents = [one for one in writers if one.startswith("agent/")]
-    if writers:
-        return Signature(agents[0] if agents else "human")
-    return _by_author(name, f"{email} {others}", emails)
+    """Tell who made a commit: an agent when a trailer or an author says so, for saying `human` is easy."""
+    agents = [one.strip() for one in told.split(",") if one.strip().startswith("agent/")]
+    return Signature(agents[0]) if agents else _by_author(name, f"{email} {others}", emails)
 
 
 def _by_author(name: str, address: str, emails: Sequence[str]) -> Signature:

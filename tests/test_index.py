@@ -335,3 +335,23 @@ def test_both_indexes_of_the_same_notes_have_the_same_contents(tmp_path: Path) -
     assert contents(indexes[0]) == contents(indexes[1])
     for one in indexes:
         one.close()
+
+
+def test_a_journal_that_goes_while_the_index_is_opened_is_no_failure(tmp_path: Path) -> None:
+    file, stop = tmp_path / "index.sqlite3", threading.Event()
+    Index.open(file).close()
+
+    def flicker() -> None:
+        journal = tmp_path / "index.sqlite3-journal"
+        while not stop.is_set():
+            journal.write_bytes(b"")
+            journal.unlink(missing_ok=True)
+
+    thread = threading.Thread(target=flicker)
+    thread.start()
+    try:
+        for _ in range(60):
+            Index.open(file).close()
+    finally:
+        stop.set()
+        thread.join()

@@ -10,6 +10,7 @@ import sqlite3
 import stat
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from memtool import lexical
@@ -110,8 +111,9 @@ def _refuse_others(file: Path) -> None:
     """Raise DamagedError where a link, a pipe or a folder stands: links in a vault may lead anywhere."""
     for ending in _ENDINGS:
         place = f"{file}{ending}"
-        if os.path.lexists(place) and not stat.S_ISREG(os.lstat(place).st_mode):
-            raise DamagedError(f"the index was unusable ({os.path.basename(place)} is not a plain file)")
+        with suppress(FileNotFoundError):  # SQLite makes and removes its journals while others open the file
+            if not stat.S_ISREG(os.lstat(place).st_mode):
+                raise DamagedError(f"the index was unusable ({os.path.basename(place)} is not a plain file)")
 
 
 def _step_back(db: sqlite3.Connection) -> None:

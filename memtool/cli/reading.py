@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from memtool.cli import attending, render, usage
+from memtool.cli import attending, filters, render, usage
 from memtool.cli.main import NO, OK
 from memtool.memory.memory import Memory
 from memtool.note.anchor import Anchor
@@ -43,11 +43,7 @@ def _search_flags(parser: argparse.ArgumentParser) -> None:
     add("--path", default="", metavar="GLOB", help="only notes whose path matches")
     add("--since", default="", metavar="DAY", help="only notes of this ISO day or later")
     add("--until", default="", metavar="DAY", help="only notes of this ISO day or earlier")
-    mode = parser.add_mutually_exclusive_group()
-    mode.add_argument("--lexical", dest="mode", action="store_const", const="lexical", help="by words alone")
-    mode.add_argument(
-        "--semantic", dest="mode", action="store_const", const="semantic", help="by meaning alone"
-    )
+    filters.mode_flags(parser)
     add("--fusion", choices=("weighted", "rrf"), default="weighted", help="how words and meaning are joined")
     add("--score", choices=("relevance", "recall"), help="recall: use and importance count, too")
     add("--archived", action="store_true", help="look into the archive, too")
@@ -81,25 +77,17 @@ def _search(memory: Memory, options: argparse.Namespace) -> int:
     question = " ".join(options.question)
     answer = memory.search(
         question,
-        limit=options.limit,
         min_score=options.min_score,
-        mode=options.mode or "hybrid",
-        types=options.type,
-        tags=options.tag,
-        path=options.path,
-        since=options.since,
-        until=options.until,
         budget=options.budget,
         fusion=options.fusion,
         refresh=options.refresh,
         fresh=options.fresh,
         as_of=options.as_of,
-        now=options.now,
         blame=options.blame or options.json,
         session="" if options.as_of else attending.unit_of(options),
         opened=options.opened,
-        archived=options.archived,
         score=options.score,
+        **filters.chosen(options),
     )
     if options.json:
         render.document(render.answer_document(question, answer, explain=options.explain))

@@ -30,7 +30,7 @@ def heading(topic: str, changes: Sequence[Change]) -> str:
     return f"== {topic or '.'}/  {render.counted(len(own), 'change')} in {render.counted(len(notes), 'note')}"
 
 
-def places(change: Change, edits: Sequence[Edit]) -> str:
+def places(edits: Sequence[Edit]) -> str:
     """Name the notes of a change, with the line where each begins to differ."""
     from memtool.review import fates
 

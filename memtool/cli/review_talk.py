@@ -143,7 +143,7 @@ class Talk:
     def _show(self, number: int, change: Change) -> None:
         edits = self.edits[change.revision]
         terminal.say()
-        terminal.say(f"[{number + 1}/{len(self.queue.changes)}] {review_lines.places(change, edits)}")
+        terminal.say(f"[{number + 1}/{len(self.queue.changes)}] {review_lines.places(edits)}")
         terminal.say(f"  {change.writer}, {change.when:%Y-%m-%d %H:%M} UTC, {change.id}")
         for line in review_lines.about(self.memory, change, edits):
             terminal.say(f"  {line}")

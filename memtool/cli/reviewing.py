@@ -119,9 +119,7 @@ def _list(memory: Memory, changes: Sequence[Change], options: argparse.Namespace
         if topic != one.topic:
             topic = one.topic
             render.out(review_lines.heading(topic, changes))
-        render.out(
-            f"{one.id}  {one.when:%Y-%m-%d}  {one.writer}  {review_lines.places(one, edits[one.revision])}"
-        )
+        render.out(f"{one.id}  {one.when:%Y-%m-%d}  {one.writer}  {review_lines.places(edits[one.revision])}")
         for line in review_lines.about(memory, one, edits[one.revision]):
             render.out(f"    {line}")
     render.err(

@@ -6,7 +6,7 @@ import argparse
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from memtool.cli import render
+from memtool.cli import filters, render
 from memtool.cli.main import NO, OK
 from memtool.errors import UsageError
 from memtool.memory.memory import Memory
@@ -42,11 +42,7 @@ def flags(command: str, parser: argparse.ArgumentParser) -> None:
     add("--until", default="", metavar="DAY", help="as in search")
     add("--archived", action="store_true", help="as in search")
     add("--now", default="", metavar="DAY", help="as in search")
-    mode = parser.add_mutually_exclusive_group()
-    mode.add_argument("--lexical", dest="mode", action="store_const", const="lexical", help="by words alone")
-    mode.add_argument(
-        "--semantic", dest="mode", action="store_const", const="semantic", help="by meaning alone"
-    )
+    filters.mode_flags(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -58,19 +54,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _why(memory: Memory, options: argparse.Namespace) -> int:
-    found = memory.why(
-        options.anchor,
-        " ".join(options.question),
-        limit=options.limit,
-        mode=options.mode or "hybrid",
-        types=options.type,
-        tags=options.tag,
-        path=options.path,
-        since=options.since,
-        until=options.until,
-        archived=options.archived,
-        now=options.now,
-    )
+    found = memory.why(options.anchor, " ".join(options.question), **filters.chosen(options))
     if options.json:
         render.document({"code": found.code, "says": found.says, "numbers": found.numbers})
     else:

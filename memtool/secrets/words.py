@@ -73,7 +73,7 @@ def find(line: str, folded: str) -> Iterator[Span]:
     """Give the values that words in *line* call secret; *folded* is the line in small letters."""
     for called in naming.CALLED.finditer(folded):
         if naming.begins(line, called):
-            yield from _after(line, folded, called)
+            yield from _after(line, called)
     if len(line) >= 7:
         yield from commands.find(line, folded)
 
@@ -98,7 +98,7 @@ def find_near(line: str) -> Iterator[Span]:
                 )
 
 
-def _after(line: str, folded: str, called: re.Match[str]) -> Iterator[Span]:
+def _after(line: str, called: re.Match[str]) -> Iterator[Span]:
     """Give the value that follows a name, in the order from sure to vague; one at most."""
     kind, end, word = naming.kind(called), called.end(), called.group()
     wide = called["password_ja"] or called["key_ja"]
@@ -150,7 +150,7 @@ def _assigned(line: str, at: int, kind: str, word: str) -> Iterator[Span]:
     alone = not rest or rest.startswith(("#", "//", "<", "(", "（", "&"))
     password = kind == "password" and not re.fullmatch(r"auth|combination", word)
     if values.is_likely(
-        value, password and (alone or not values.CODE.fullmatch(value)) and not _is_type(value, rest)
+        value, password and (alone or not values.CODE.fullmatch(value)) and not _is_type(value)
     ) or (kind == "password" and (quoted or alone) and _is_word(value, quoted is not None, word)):
         yield Span(start, end, naming.label(kind, word))
 
@@ -209,7 +209,7 @@ def _is_latin(value: str) -> bool:
     return bool(re.fullmatch(r"[A-Za-z][A-Za-z_-]+", value)) and not values.is_placeholder(value)
 
 
-def _is_type(value: str, rest: str) -> bool:
+def _is_type(value: str) -> bool:
     """Tell a declaration: `password: str = None`."""
     return value in ("str", "string", "bytes", "String", "Optional", "SecretStr")
 
